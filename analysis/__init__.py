@@ -1,0 +1,10 @@
+"""Gatebook: statistics, studies and reports for release decisions about language models.
+
+The package is usable as a library without Jupyter:
+
+>>> from analysis.stats import clopper_pearson_upper
+>>> round(clopper_pearson_upper(0, 59, delta=0.10), 5)
+0.03828
+"""
+
+__version__ = "0.1.0"

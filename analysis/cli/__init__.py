@@ -1,0 +1,129 @@
+"""The command ``gatebook``: the only place that prints, and the only one that maps errors to exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from analysis.errors import (
+    EXIT_REPORT,
+    EXIT_TERMINATED,
+    EXIT_USAGE,
+    GatebookError,
+    exit_code_for,
+    plain,
+)
+
+COMMANDS = {
+    "studies": ("analysis.cli.tools", "The studies, their inputs and what they decide."),
+    "params": ("analysis.cli.tools", "The parameters of a study."),
+    "check": ("analysis.cli.study", "Validate inputs, parameters and rule; start nothing."),
+    "gate": ("analysis.cli.study", "The verdict and its exit code, without a notebook."),
+    "run": ("analysis.cli.study", "Execute the notebook and render the report."),
+    "size": ("analysis.cli.sizes", "How much data a question needs."),
+    "site": ("analysis.cli.build", "Assemble the site from the reports."),
+    "register": ("analysis.cli.tools", "Lock a decision rule before the numbers are seen."),
+    "doctor": ("analysis.cli.tools", "What works here, and how to get what is missing."),
+}
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are called: ``--help`` stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        from importlib import import_module
+
+        command = getattr(import_module(COMMANDS[name][0]), name)
+        assert isinstance(command, click.Command)  # noqa: S101
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"no command {plain(args[0])!r}.{guess} Known: {', '.join(COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from analysis import __version__
+
+        click.echo(f"gatebook {__version__}")
+        ctx.exit()
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]}, epilog="Exit codes: 0 pass · 1 refuse · 2 undecided · 3 wrong use or input · 4 a report could not be made · 130/143 stopped.")  # fmt: skip
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Show the version.")  # fmt: skip
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def gatebook(debug: bool) -> None:
+    """Release decisions about language models: an executed notebook, a page, a PDF, a verdict and an exit code.
+
+    \b
+    Example:
+      gatebook run recipe-card --data runs.csv --to html,pdf
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with the exit code of the contract; no user sees a bare traceback."""
+    signal.signal(signal.SIGTERM, _terminated)
+    debug = "--debug" in sys.argv[1:]
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        code = gatebook.main(arguments, prog_name="gatebook", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(EXIT_USAGE)
+    except click.ClickException as error:
+        _complain(plain(error.format_message(), width=2000))
+        sys.exit(EXIT_USAGE)
+    except GatebookError as error:
+        _complain(error.message(), debug)
+        sys.exit(exit_code_for(error))
+    except (KeyboardInterrupt, click.Abort) as error:
+        _complain("stopped", debug)
+        sys.exit(exit_code_for(KeyboardInterrupt() if isinstance(error, click.Abort) else error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_REPORT)
+    except Exception as error:  # noqa: BLE001  (the last line before the user)
+        _complain(f"unexpected {type(error).__name__}: {plain(error, width=400)}. Please report this; --debug shows more", debug)
+        sys.exit(EXIT_REPORT)
+
+
+def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(EXIT_TERMINATED)
+
+
+def _complain(message: str, debug: bool = False) -> None:
+    if debug:
+        traceback.print_exc()
+    click.echo(click.style("error: ", fg="red", bold=True) + message if _colour() else "error: " + message, err=True)
+
+
+def _colour() -> bool:
+    return sys.stderr.isatty() and "NO_COLOR" not in os.environ
+
+
+if __name__ == "__main__":
+    main()

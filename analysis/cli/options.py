@@ -1,0 +1,165 @@
+"""Options that mean the same in every command, and what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from analysis.inputs import Input, Layout
+    from analysis.parameters import Given
+    from analysis.results import StudyResult
+    from analysis.study import Study
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A study with everything that was asked of it, resolved; its inputs read and checked."""
+
+    study: Study
+    data: dict[str, list[str]]
+    params: BaseModel
+    layouts: dict[str, Layout]
+    rule_path: Path | None
+    inputs: dict[str, Input]
+    result: StudyResult
+
+
+def study_options(command: Command, *, required: bool = True) -> Command:
+    """The options of every command that reads data."""
+    for option in reversed(
+        (
+            click.argument("study", required=required),
+            click.option("--data", "data", multiple=True, metavar="[NAME=]PATH", help="An input: file, folder or pattern."),
+            click.option("--map", "maps", multiple=True, metavar="COLUMN=SOURCE", help="Which column of the file is meant."),
+            click.option("-p", "options", multiple=True, metavar="NAME=VALUE", help="A parameter; lists and objects are JSON."),
+            click.option("-f", "files", multiple=True, metavar="FILE", help="Parameters and column mappings, YAML."),
+            click.option("--rule", metavar="RULE.yml", help="A decision rule that fixes parameters."),
+            click.option("--label", metavar="NAME", help="Name of the report; derived when not given."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def ask(
+    slug: str,
+    data: Sequence[str],
+    maps: Sequence[str],
+    options: Sequence[str],
+    files: Sequence[str],
+    rule: str | None,
+    label: str | None,
+) -> Asked:
+    """Resolve options into a study's result; every fault of the call is raised at once.
+
+    Raises
+    ------
+    UsageError
+        With all faults of parameters, rule, mappings and inputs.
+    """
+    from analysis.catalogue import study as find
+    from analysis.errors import Fault, UsageError, raise_all
+    from analysis.inputs import expand
+
+    study = find(slug)
+    faults: list[Fault] = []
+    paths = _paths(study, data)
+    try:
+        given, raw_layouts = _files(study, files)
+        given += [_option(study, option) for option in options]
+        params, rule_read = study.resolve(given, Path(rule) if rule else None)
+    except UsageError as error:
+        faults += error.faults
+    for named in paths.values():
+        try:
+            expand(named)
+        except UsageError as error:
+            faults += error.faults
+    raise_all(UsageError, faults)
+    layouts = _layouts(study, raw_layouts, maps)
+    inputs = study.load(paths, params, layouts)
+    result = study.run(inputs, params, rule=rule_read, label=label, layouts=layouts)
+    return Asked(
+        study=study,
+        data=paths,
+        params=params,
+        layouts=layouts,
+        rule_path=Path(rule) if rule else None,
+        inputs=inputs,
+        result=result,
+    )
+
+
+def _option(study: Study, option: str) -> Given:
+    from analysis.parameters import from_option
+
+    return from_option(study.params, option)
+
+
+def _paths(study: Study, data: Sequence[str]) -> dict[str, list[str]]:
+    """``[NAME=]PATH`` by input name; without a name it is the study's first input."""
+    names = [spec.schema.name for spec in study.inputs]
+    paths: dict[str, list[str]] = {}
+    for text in data:
+        name, equals, path = text.partition("=")
+        if not equals or (name not in names and Path(text).exists()):
+            name, path = names[0], text
+        study.spec(name)
+        paths.setdefault(name, []).append(path)
+    return paths
+
+
+def _files(study: Study, files: Sequence[str]) -> tuple[list[Given], dict[str, dict[str, Any]]]:
+    """Parameters and layouts of ``-f`` files. Layout keys at the top belong to the first input, others under ``inputs``."""
+    from analysis import yaml
+    from analysis.errors import Fault, ParameterError
+    from analysis.inputs import Layout
+    from analysis.parameters import Given
+
+    given: list[Given] = []
+    layouts: dict[str, dict[str, Any]] = {}
+    main = study.inputs[0].schema.name
+    for name in files:
+        document = yaml.load(Path(name), ParameterError)
+        for key, value in document.values.items():
+            if key in Layout.model_fields:
+                layouts.setdefault(main, {})[key] = value
+            elif key == "inputs":
+                if not isinstance(value, dict) or not all(isinstance(layout, dict) for layout in value.values()):
+                    place = document.place(key)
+                    raise ParameterError(Fault(file=document.file, place=place, what="inputs must be NAME: {columns: …}"))
+                for other, layout in value.items():
+                    study.spec(other)
+                    layouts.setdefault(other, {}).update(layout)
+            else:
+                source = f"{document.file}, {document.place(key)}"
+                given.append(Given(name=key, value=value, source=source, text=True))
+    return given, layouts
+
+
+def _layouts(study: Study, raw: dict[str, dict[str, Any]], maps: Sequence[str]) -> dict[str, Layout]:
+    """Layouts of the files with ``--map`` on top; ``INPUT.COLUMN=SOURCE`` maps another input than the first."""
+    from analysis.errors import Fault, ParameterError
+    from analysis.study import parse_layouts
+
+    names = [spec.schema.name for spec in study.inputs]
+    for text in maps:
+        target, equals, source = text.partition("=")
+        if not equals or not target or not source:
+            raise ParameterError(Fault(place=f"--map {text}", what="is not COLUMN=SOURCE"))
+        prefix, dot, column = target.partition(".")
+        name, target = (prefix, column) if dot and prefix in names else (names[0], target)
+        columns = raw.setdefault(name, {}).setdefault("columns", {})
+        if not isinstance(columns, dict):
+            raise ParameterError(Fault(place=f"--map {text}", what="`columns` in the params file is not a mapping"))
+        columns[target] = source
+    return parse_layouts(raw, "column mapping")

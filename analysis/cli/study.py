@@ -1,0 +1,172 @@
+"""Commands on one study: check, gate, run."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from analysis.cli.options import ask, study_options
+from analysis.errors import VERDICT_EXIT, Fault, UsageError, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FORMATS = ("html", "pdf")
+MARKS = {"pass": "✓", "refuse": "✕", "undecided": "?"}
+
+
+@click.command()
+@study_options
+def check(study: str, label: str | None, **given: Any) -> int:
+    """Validate inputs, parameters and rule, and account for every row. No kernel starts.
+
+    \b
+    Example:
+      gatebook check recipe-card --data runs.csv -p tau=0.8
+    """
+    asked = ask(study, label=label, **_asked(given))
+    for name, read in asked.inputs.items():
+        click.echo(f"{name}: ok")
+        click.echo(f"  {read.reconciliation}")
+    click.echo(f"parameters: ok ({asked.result.signature})")
+    click.echo(f"units: {len(asked.result.units)}, checks: {len(asked.result.gate.checks)}")
+    return 0
+
+
+@click.command()
+@partial(study_options, required=False)
+@click.option("--from", "stored", metavar="RESULT.json", help="Read the verdict of a result that is there already.")
+@click.option("--json", "as_json", is_flag=True, help="Print result.json, byte for byte as run writes it.")
+@click.option("--summary", is_flag=True, help="Print a Markdown block for a pull request.")
+def gate(study: str | None, label: str | None, stored: str | None, as_json: bool, summary: bool, **given: Any) -> int:
+    """Decide, and leave with the verdict's exit code: 0 pass, 1 refuse, 2 undecided. No kernel starts.
+
+    \b
+    Example:
+      gatebook gate recipe-card --data runs.csv -p tau=0.8 --json
+    """
+    from analysis.results import dumps, load
+
+    if stored is not None:
+        if study is not None or any(given.values()):
+            raise UsageError(Fault(place="--from", what="reads a finished result", fix="Leave the study and the data out."))
+        result: Mapping[str, Any] = load(Path(stored))
+    elif study is None:
+        raise UsageError(Fault(what="no study was named", fix="gatebook gate STUDY --data …, or gatebook gate --from FILE."))
+    else:
+        result = ask(study, label=label, **_asked(given)).result.to_json()
+    if as_json:
+        click.echo(dumps(result), nl=False)
+    elif summary:
+        click.echo(_summary(result))
+    else:
+        _show(result)
+    return VERDICT_EXIT[result["gate"]["verdict"]]
+
+
+@click.command()
+@study_options
+@click.option("--out", default="reports", show_default=True, metavar="DIR", help="Folder of all reports.")
+@click.option("--to", "to", default="html", show_default=True, metavar="html,pdf", help="What to render.")
+@click.option("--renderer", type=click.Choice(["auto", "quarto", "builtin"]), default="auto", show_default=True)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Limit for the whole notebook.")
+@click.option("--gate", "gated", is_flag=True, help="Leave with the verdict's exit code.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the folder only.")
+@click.option("--no-progress", is_flag=True, help="No progress bar, also on a terminal.")
+def run(
+    study: str,
+    label: str | None,
+    out: str,
+    to: str,
+    renderer: Any,
+    timeout: float | None,
+    gated: bool,
+    quiet: bool,
+    no_progress: bool,
+    **given: Any,
+) -> int:
+    """Execute the study's notebook through papermill and render it.
+
+    \b
+    Example:
+      gatebook run recipe-card --data runs.csv --label nightly --to html,pdf
+    """
+    formats = [part.strip() for part in to.split(",") if part.strip()]
+    unknown = [part for part in formats if part not in FORMATS]
+    if unknown or not formats:
+        raise UsageError(Fault(place=f"--to {plain(to)}", what="is not a format", fix=f"Known: {','.join(FORMATS)}."))
+    asked = ask(study, label=label, **_asked(given))
+    report_module = _report_module()
+    report = report_module.make(
+        report_module.Request(
+            study=asked.study,
+            data=asked.data,
+            params=asked.params,
+            layouts=asked.layouts,
+            rule=asked.rule_path,
+            label=label,
+        ),
+        asked.result,
+        Path(out),
+        formats=formats,
+        renderer=renderer,
+        timeout=timeout,
+        progress=sys.stderr.isatty() and not quiet and not no_progress,
+        say=lambda line: None if quiet else click.echo(f"{asked.study.slug}: {line}", err=True),
+    )
+    if quiet:
+        click.echo(str(report.folder))
+    else:
+        _show(report.result)
+        click.echo(f"renderer: {report.renderer}")
+        for name in sorted(path.name for path in report.folder.iterdir()):
+            click.echo(f"  {report.folder / name}")
+    return VERDICT_EXIT[report.result["gate"]["verdict"]] if gated else 0
+
+
+def _report_module() -> Any:
+    from analysis.errors import MissingProgram
+
+    try:
+        from analysis.pipeline import report
+    except ModuleNotFoundError as error:
+        raise MissingProgram(
+            Fault(
+                what=f"making a report needs the package {error.name}",
+                fix="Install it: pip install 'gatebook[report]'. The verdict alone needs nothing more: gatebook gate.",
+            )
+        ) from error
+    return report
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in ("data", "maps", "options", "files", "rule")}
+
+
+def _show(result: Mapping[str, Any]) -> None:
+    verdict = result["gate"]["verdict"]
+    click.echo(f"{MARKS[verdict]} {verdict}  {result['study']}  {plain(result['label'])}")
+    click.echo(plain(result["headline"], width=2000))
+    click.echo(plain(result["gate"]["reason"], width=2000))
+
+
+def _summary(result: Mapping[str, Any]) -> str:
+    from analysis.present.prose import markdown
+    from analysis.study import standing
+
+    checks = result["gate"]["checks"]
+    tally = ", ".join(f"{sum(c['verdict'] == v for c in checks)} {v}" for v in ("pass", "undecided", "refuse"))
+    lines = [
+        f"### {MARKS[result['gate']['verdict']]} {result['gate']['verdict']}: {markdown(result['study'])} {markdown(result['label'])}",
+        "",
+        markdown(result["headline"]),
+        "",
+        f"Checks: {tally}. {markdown(standing(result['rule']))}",
+        "",
+        f"`{plain(result['signature'])}`",
+    ]
+    return "\n".join(lines)

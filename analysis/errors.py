@@ -1,0 +1,122 @@
+"""Everything that can go wrong, in one flat tree, and the exit code of each.
+
+::
+
+    GatebookError
+    ├── UsageError            3   wrong command, parameter, rule or input: nothing was decided
+    │   ├── InputError            a data file that does not fit
+    │   ├── ParameterError        a parameter that is unknown or out of range
+    │   └── RuleError             a rule or pre-registration file that does not fit
+    └── ReportError           4   the report could not be made
+        ├── MissingProgram        something optional is not installed
+        ├── ExecutionError        the notebook did not run to its end
+        └── RenderError           the page or the PDF could not be made
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+SHOWN = 20  # faults printed in full; the rest is counted
+
+
+def plain(text: object, *, width: int = 200) -> str:
+    r"""Text that is safe on a terminal: control and direction characters are shown, long text is cut.
+
+    >>> plain("a\x1b[31mred")
+    'a\\x1b[31mred'
+    """
+    out = "".join(
+        ch if unicodedata.category(ch) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} else ch.encode("unicode_escape").decode()
+        for ch in str(text)
+    )
+    return out if len(out) <= width else out[: width - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing that is wrong: where it is, what it is and the way out."""
+
+    what: str
+    fix: str = ""
+    file: str = ""
+    place: str = ""  # "line 7", "record 3", "column score"
+
+    def __str__(self) -> str:
+        where = ", ".join(plain(part) for part in (self.file, self.place) if part)
+        text = f"{where}: {self.what}" if where else self.what
+        return f"{text}. {self.fix}" if self.fix else text
+
+
+class GatebookError(Exception):
+    """The root: carries every fault of one call, so that all are shown at once."""
+
+    def __init__(self, *faults: Fault | str) -> None:
+        self.faults: tuple[Fault, ...] = tuple(f if isinstance(f, Fault) else Fault(what=f) for f in faults)
+        super().__init__(self.message())
+
+    def message(self) -> str:
+        """All faults, one a line; after the first twenty the rest is counted."""
+        lines = [str(fault) for fault in self.faults[:SHOWN]]
+        if len(self.faults) > SHOWN:
+            lines.append(f"… and {len(self.faults) - SHOWN} more")
+        return "\n".join(lines)
+
+
+class UsageError(GatebookError):
+    """Wrong use, or input that does not fit: nothing was decided."""
+
+
+class InputError(UsageError):
+    """A data file that does not fit its schema."""
+
+
+class ParameterError(UsageError):
+    """A parameter that is unknown, of the wrong type or out of range."""
+
+
+class RuleError(UsageError):
+    """A rule or pre-registration file that does not fit."""
+
+
+class ReportError(GatebookError):
+    """A report could not be executed or rendered."""
+
+
+class MissingProgram(ReportError):
+    """An optional package or program is not installed; the message says how to get it."""
+
+
+class ExecutionError(ReportError):
+    """The notebook did not run to its end."""
+
+
+class RenderError(ReportError):
+    """The page or the PDF could not be made."""
+
+
+EXIT_PASS, EXIT_REFUSE, EXIT_UNDECIDED, EXIT_USAGE, EXIT_REPORT = 0, 1, 2, 3, 4
+EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
+VERDICT_EXIT = {"pass": EXIT_PASS, "refuse": EXIT_REFUSE, "undecided": EXIT_UNDECIDED}
+
+
+def exit_code_for(error: BaseException) -> int:
+    """The exit code of an error; anything unexpected is 4, never 1.
+
+    >>> exit_code_for(InputError("empty file")), exit_code_for(RenderError("no font")), exit_code_for(KeyError("x"))
+    (3, 4, 4)
+    """
+    if isinstance(error, UsageError):
+        return EXIT_USAGE
+    if isinstance(error, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    return EXIT_REPORT
+
+
+def raise_all(error: type[GatebookError], faults: Iterable[Fault]) -> None:
+    """Raise ``error`` with all faults when there are any."""
+    found = tuple(faults)
+    if found:
+        raise error(*found)

@@ -1,0 +1,1 @@
+"""Everything that touches Jupyter, processes or the disk layout of reports."""

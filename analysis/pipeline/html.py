@@ -1,0 +1,124 @@
+"""The page: a report as one self-contained HTML file that makes no request and runs no foreign script."""
+
+# nbformat and nbconvert are not annotated.
+# mypy: disable-error-code="no-untyped-call, no-any-return"
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert import HTMLExporter
+from nbformat import v4
+
+from analysis.pipeline.document import VERDICT_WORDS, Float, Part, Report, Shown, read_report
+from analysis.pipeline.pandoc import run_filter
+from analysis.study import share_folder
+
+_MARKDOWN = {"prose", "sentence"}
+_MIME = {"prose": "text/html", "sentence": "text/html", "table": "text/html", "html": "text/html",
+         "svg": "image/svg+xml", "png": "image/png", "text": "text/plain"}  # fmt: skip
+
+
+def render_html(notebook: nbformat.NotebookNode) -> str:
+    """Render the page of a clean notebook.
+
+    Parameters
+    ----------
+    notebook
+        A notebook as `analysis.pipeline.normalise` leaves it; it is not changed.
+
+    Raises
+    ------
+    RenderError
+        The notebook was not executed, its labels do not fit, or its math cannot be converted.
+    """
+    report = read_report(notebook)
+    templates = share_folder() / "templates"
+    shown = [item for part in report.parts for item in part.shown]
+    pieces = [{"kind": item.kind, "body": item.body} for item in shown if item.kind in _MARKDOWN]
+    answer = run_filter(templates / "pandoc" / "to_html.lua", {"names": report.names(), "pieces": pieces})
+    fragments = iter(answer["pieces"])
+    cells = [
+        _cell(part, [next(fragments) if item.kind in _MARKDOWN else item.body for item in part.shown])
+        for part in report.parts
+    ]
+    page, _ = _exporter(templates).from_notebook_node(
+        v4.new_notebook(cells=cells), resources={"gatebook": _page(report, answer["toc"], templates)}
+    )
+    return str(page)
+
+
+def content_policy(style: str, script: str) -> str:
+    """Return the Content-Security-Policy of a page with exactly this style and this script.
+
+    >>> content_policy("", "").split("; ")[0]
+    "default-src 'none'"
+    """
+    return (
+        f"default-src 'none'; img-src data:; style-src '{_sha256(style)}'; script-src '{_sha256(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _sha256(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _exporter(templates: Path) -> HTMLExporter:
+    return HTMLExporter(
+        template_name="html",
+        extra_template_basedirs=[str(templates)],
+        require_js_url="",
+        mathjax_url="",
+        mermaid_js_url="",
+        jquery_url="",
+    )
+
+
+def _page(report: Report, toc: Sequence[dict[str, Any]], templates: Path) -> dict[str, Any]:
+    style = (templates / "html" / "page.css").read_text(encoding="utf-8")
+    script = (templates / "html" / "page.js").read_text(encoding="utf-8")
+    return {
+        "front": asdict(report.front),
+        "word": VERDICT_WORDS.get(report.front.verdict, ""),
+        "toc": toc,
+        "style": style,
+        "script": script,
+        "policy": content_policy(style, script),
+    }
+
+
+def _cell(part: Part, bodies: Sequence[str]) -> nbformat.NotebookNode:
+    if part.float is None and len(part.shown) == 1 and part.shown[0].kind == "prose":
+        return v4.new_markdown_cell(metadata={"gatebook": {"html": _scrollable(bodies[0], "Table")}})
+    outputs = [_output(item, body, part.float) for item, body in zip(part.shown, bodies, strict=True)]
+    facts = part.float.facts() if part.float else {}
+    return v4.new_code_cell(outputs=outputs, metadata={"gatebook": facts})
+
+
+def _output(item: Shown, body: str, float_: Float | None) -> nbformat.NotebookNode:
+    region = f"{float_.name}: {float_.caption}" if float_ else "Output"
+    if item.kind == "table":
+        body = _scrollable(body, region)
+    if item.kind == "svg":
+        body = base64.b64encode(body.encode()).decode()
+    alt = (float_.alt if float_ else "") or item.plain
+    return v4.new_output("display_data", data={_MIME[item.kind]: body}, metadata={"alt": alt, "region": region})
+
+
+def _scrollable(html: str, region: str) -> str:
+    """Put the tables, from the first to the last, into a region that scrolls by keyboard too."""
+    end = "</table>"
+    start, stop = html.find("<table"), html.rfind(end)
+    if start < 0 or stop < start:
+        return html
+    stop += len(end)
+    opening = f'<div class="gb-scroll" role="region" tabindex="0" aria-label="{escape(region)}">'
+    return f"{html[:start]}{opening}{html[start:stop]}</div>{html[stop:]}"

@@ -1,0 +1,1 @@
+"""From result to screen: formatting, tables, sentences and charts; computes no statistics."""

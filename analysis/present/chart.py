@@ -1,0 +1,79 @@
+"""Charts: one look, drawn to SVG without a browser when a report is made, live in JupyterLab."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import altair as alt
+
+from analysis.present.typeface import chart_font
+
+INK, MUTED, GRID = "#1b1f24", "#5b6570", "#e3e6ea"
+SERIES = ("#1f5fa8", "#c2571a", "#5a3d8a", "#2b7a62", "#8a1c4a")  # told apart by lightness too
+STATUS = {
+    "release-supported": ("#1f7a4d", "circle"),
+    "unsupported": ("#8a6100", "triangle-up"),
+    "not certifiable": ("#5b6570", "square"),
+    "strong-unsupported": ("#a32020", "cross"),
+}
+PASS_ZONE, FAIL_ZONE = "#1f7a4d", "#c0392b"
+_WIDGET = "anywidget"
+
+
+def use(*, interactive: bool) -> None:
+    """Choose how charts show themselves from here on.
+
+    Parameters
+    ----------
+    interactive
+        True in JupyterLab: live charts without a network. False: an SVG drawing and its description.
+    """
+    alt.data_transformers.disable_max_rows()
+    if interactive and importlib.util.find_spec(_WIDGET):
+        alt.renderers.enable("jupyter", offline=True)
+        return
+    alt.renderers.register("gatebook", _static)
+    alt.renderers.enable("gatebook")
+
+
+def styled(chart: alt.LayerChart | alt.FacetChart | alt.VConcatChart, alt_text: str) -> Any:
+    """A chart with the shared look and the sentence that stands for it."""
+    family, _ = chart_font()
+    return (
+        chart.properties(description=alt_text)
+        .configure(font=f"{family}, sans-serif", background="white", padding=4)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=INK,
+            titleColor=INK,
+            titleFontWeight="normal",
+            labelFontSize=11,
+            titleFontSize=12,
+            gridColor=GRID,
+            domainColor=MUTED,
+            tickColor=MUTED,
+            labelLimit=260,
+        )
+        .configure_legend(
+            labelColor=INK, titleColor=INK, titleFontWeight="normal", labelFontSize=11, titleFontSize=12, labelLimit=260
+        )
+        .configure_header(labelColor=INK, labelFontSize=11, titleColor=INK, labelLimit=220)
+    )
+
+
+def svg(chart: Any) -> str:
+    """The drawing of a chart; the same bytes on every machine, because the font travels with the package."""
+    return _svg(chart.to_dict())
+
+
+def _static(spec: dict[str, Any], **_: Any) -> dict[str, str]:
+    return {"image/svg+xml": _svg(spec), "text/plain": str(spec.get("description", ""))}
+
+
+def _svg(spec: dict[str, Any]) -> str:
+    import vl_convert  # noqa: PLC0415  (heavy, and not needed in Lab)
+
+    _, folder = chart_font()
+    vl_convert.register_font_directory(str(folder))
+    return str(vl_convert.vegalite_to_svg(spec))

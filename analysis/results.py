@@ -1,0 +1,153 @@
+"""What a study returns: checks, the gate, units, tables; ``result.json`` in and out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from analysis.errors import Fault, UsageError, plain
+from analysis.present.table import Table
+
+SCHEMA = "gatebook/result/1"
+SCHEMA_FILE = Path(__file__).with_name("result.schema.json")
+Verdict = Literal["pass", "undecided", "refuse"]
+_WORST_FIRST: tuple[Verdict, ...] = ("refuse", "undecided", "pass")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One clause of the gate: what was observed, what was asked of it, and what came out."""
+
+    name: str
+    observed: str | float | int | None
+    relation: str
+    limit: str | float | int | None
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """The three-valued verdict over all checks: the worst of them; no check at all is undecided."""
+
+    verdict: Verdict
+    reason: str
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure by name: its title, the sentence that stands for it, and the file of its drawing."""
+
+    title: str
+    alt: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a study decides from its inputs, before it is labelled and signed."""
+
+    gate: Gate
+    headline: str
+    units: tuple[Any, ...]
+    tables: tuple[Table, ...]
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyResult:
+    """A finished result; every number on a page or in a PDF comes from here."""
+
+    study: str
+    label: str
+    signature: str
+    parameters: Mapping[str, Any]
+    inputs: tuple[Mapping[str, Any], ...]
+    layouts: Mapping[str, Any]
+    rule: Mapping[str, Any] | None
+    gate: Gate
+    headline: str
+    units: tuple[Any, ...]
+    tables: Mapping[str, Table]
+    figures: Mapping[str, Figure]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, in the order of the schema."""
+        return {
+            "schema": SCHEMA,
+            "study": self.study,
+            "label": self.label,
+            "signature": self.signature,
+            "parameters": dict(self.parameters),
+            "inputs": [dict(entry) for entry in self.inputs],
+            "layouts": dict(self.layouts),
+            "rule": dict(self.rule) if self.rule else None,
+            "gate": dataclasses.asdict(self.gate),
+            "headline": self.headline,
+            "units": [dataclasses.asdict(unit) for unit in self.units],
+            "tables": {key: table.to_json() for key, table in self.tables.items()},
+            "figures": {key: dataclasses.asdict(figure) for key, figure in self.figures.items()},
+        }
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables as data frames of raw cells, by id."""
+        return {
+            key: pd.DataFrame(list(table.rows), columns=[column.key for column in table.columns])
+            for key, table in self.tables.items()
+        }
+
+    def files(self) -> dict[str, str]:
+        """``result.json`` and ``tables/*.csv`` by path inside the report folder."""
+        out = {"result.json": dumps(self.to_json())}
+        out.update({f"tables/{key}.csv": table.to_csv() for key, table in self.tables.items()})
+        return out
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The worst verdict: refuse, then undecided, then pass; nothing measured is undecided.
+
+    >>> worst(["pass", "undecided"]), worst([])
+    ('undecided', 'undecided')
+    """
+    found = set(verdicts)
+    return next((verdict for verdict in _WORST_FIRST if verdict in found), "undecided")
+
+
+def dumps(value: Any) -> str:
+    """Strict JSON text: no NaN, UTF-8, one trailing newline.
+
+    Raises
+    ------
+    ValueError
+        When a NaN or an infinity would be written.
+    """
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a ``result.json`` written by any version that shares the schema.
+
+    Raises
+    ------
+    UsageError
+        When it is missing, not JSON, or not a result.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror)})")) from error
+    except ValueError as error:
+        raise UsageError(Fault(file=path.name, what=f"is not valid JSON ({plain(error)})")) from error
+    gate = value.get("gate") if isinstance(value, dict) and value.get("schema") == SCHEMA else None
+    if not isinstance(gate, dict) or gate.get("verdict") not in _WORST_FIRST:
+        raise UsageError(
+            Fault(file=path.name, what=f"is not a {SCHEMA} file", fix="Give the result.json of a report folder.")
+        )
+    return value

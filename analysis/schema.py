@@ -1,0 +1,173 @@
+"""Frozen descriptions of an input table, and the check that finds every fault at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pandas as pd
+
+from analysis.errors import Fault, plain
+
+MISSING = frozenset({"", "na", "n/a", "nan", "none", "null"})
+"""Spellings of *no value*, lower case. They count in number and choice columns only: a model may be called ``NA``."""
+
+Place = Callable[[int], tuple[str, str]]
+"""Row position in the frame -> (file, "line 7")."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of an input table: what it is called, what may stand in it, what else it is often called."""
+
+    name: str
+    kind: Literal["text", "number", "choice"]
+    help: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """The columns of one input table.
+
+    ``measure`` names the number column that the study is about; a flat value map applies to it.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    measure: str
+    by_name: Mapping[str, Column] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_name", {column.name: column for column in self.columns})
+
+    def missing_columns(self, present: Sequence[str], required: Iterable[str] = ()) -> list[Fault]:
+        """One fault that names every missing column, lists the file's columns and offers a ready ``--map``."""
+        wanted = [column.name for column in self.columns if column.required]
+        wanted += [name for name in required if name not in wanted]
+        absent = [name for name in wanted if name not in present]
+        if not absent:
+            return []
+        offers = " ".join(f"--map {_quoted(f'{name}={self._candidate(name, present)}')}" for name in absent)
+        has = ", ".join(plain(name, width=60) for name in present) or "none"
+        return [
+            Fault(
+                what=f"{_plural('column', absent)} missing: {', '.join(map(plain, absent))}; the file has: {has}",
+                fix=f"If these columns mean the same, say so: {offers}",
+            )
+        ]
+
+    def _candidate(self, name: str, present: Sequence[str]) -> str:
+        """The file's column that most likely means ``name``, or a placeholder. Offered, never applied."""
+        column = self.by_name.get(name)
+        spellings = {name, *(column.aliases if column else ())}
+        for other in present:
+            if _folded(other) in {_folded(spelling) for spelling in spellings}:
+                return other
+        return "COLUMN"
+
+    def check(self, frame: pd.DataFrame, place: Place) -> tuple[pd.DataFrame, list[Fault]]:
+        """Turn a frame of text into typed columns.
+
+        Parameters
+        ----------
+        frame
+            All cells are text; one row per record.
+        place
+            Names file and line of a row position.
+
+        Returns
+        -------
+        typed, faults
+            Number columns as float64 (no value is NaN), choice columns lower-cased (no value is ``""``), everything
+            else the text as it stood. Faults name file, line, column and value.
+        """
+        typed, faults = frame.copy(), []
+        for column in self.columns:
+            if column.name not in frame:
+                continue
+            cells = frame[column.name].tolist()
+            if column.kind == "number":
+                values, found = _numbers(column, cells, place)
+                typed[column.name] = pd.Series(values, index=frame.index, dtype="float64")
+                faults += found
+            elif column.kind == "choice":
+                typed[column.name] = [_choice(cell) for cell in cells]
+                faults += _bad_choices(column, cells, place)
+            elif column.required:
+                faults += [
+                    _fault(column, cell, place(row), "is empty", "Every row needs one")
+                    for row, cell in enumerate(cells)
+                    if not cell.strip()
+                ]
+        return typed, faults
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a number or choice cell holds no value.
+
+    >>> [is_missing(cell) for cell in ("", "NaN", "None", "0")]
+    [True, True, True, False]
+    """
+    return cell.strip().lower() in MISSING
+
+
+def _numbers(column: Column, cells: list[str], place: Place) -> tuple[list[float], list[Fault]]:
+    values, faults = [], []
+    for row, cell in enumerate(cells):
+        value = math.nan
+        if not is_missing(cell):
+            try:
+                value = float(cell) if "_" not in cell else math.inf
+            except ValueError:
+                faults.append(_fault(column, cell, place(row), "is not a number", "Leave it empty if there is none"))
+            else:
+                if not math.isfinite(value):
+                    faults.append(_fault(column, cell, place(row), "is not a finite number", "Leave it empty"))
+                elif not column.low <= value <= column.high:
+                    faults.append(
+                        _fault(column, cell, place(row), f"is outside [{column.low:g}, {column.high:g}]", column.help)
+                    )
+        values.append(value)
+    return values, faults
+
+
+def _choice(cell: str) -> str:
+    return "" if is_missing(cell) else cell.strip().lower()
+
+
+def _bad_choices(column: Column, cells: list[str], place: Place) -> list[Fault]:
+    known = " | ".join(column.choices)
+    return [
+        _fault(
+            column, cell, place(row), "is not one of " + known, f"Map it: values: {{{column.name}: {{OLD: NEW}}}} in -f"
+        )
+        for row, cell in enumerate(cells)
+        if not is_missing(cell) and _choice(cell) not in column.choices
+    ]
+
+
+def _fault(column: Column, cell: str, where: tuple[str, str], what: str, fix: str) -> Fault:
+    file, line = where
+    return Fault(
+        file=file, place=f"{line}, column {column.name}", what=f"{plain(repr(cell), width=60)} {what}", fix=fix + "."
+    )
+
+
+def _plural(noun: str, items: Sequence[object]) -> str:
+    return noun if len(items) == 1 else noun + "s"
+
+
+def _folded(name: str) -> str:
+    return "".join(ch for ch in name.lower() if ch.isalnum())
+
+
+def _quoted(text: str) -> str:
+    safe = plain(text, width=120)
+    return safe if all(ch.isalnum() or ch in "=_.-#@:/" for ch in safe) else "'" + safe.replace("'", "'\\''") + "'"

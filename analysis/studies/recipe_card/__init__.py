@@ -1,0 +1,42 @@
+"""Recipe-card audit: may this training recipe be rerun and shipped, knowing that reruns sometimes collapse?
+
+>>> import pandas as pd
+>>> frame = pd.DataFrame({"model": "tiny", "budget": 500, "seed": range(22), "score": 0.9})
+>>> run({"runs": frame}, Params()).gate.verdict
+'pass'
+"""
+
+from __future__ import annotations
+
+from analysis.study import InputSpec, Study
+
+from .audit import decide
+from .cards import files
+from .cells import COUNTS, RUNS, demands
+from .parameters import Params, SizeParams
+from .sizes import size
+from .units import CellAudit
+
+STUDY = Study(
+    slug="recipe-card",
+    title="Recipe-card audit",
+    question="May this training recipe be rerun and shipped, knowing that reruns sometimes collapse?",
+    decides="a cell ships when the exact upper bound on its rerun failure rate is within the budget",
+    inputs=(
+        InputSpec(
+            schema=RUNS, help="one row per training run: seed, score and the columns of the cell", demands=demands
+        ),
+        InputSpec(schema=COUNTS, help="failure counts published elsewhere, recomputed beside yours", required=False),
+    ),
+    params=Params,
+    decide=decide,
+    notebook="recipe_card_audit.ipynb",
+    example={"runs": ("recipe_card/synthetic_runs.csv",), "counts": ("recipe_card/published_counts.csv",)},
+    files=files,
+    size_params=SizeParams,
+    size=size,
+)
+
+run = STUDY.run
+
+__all__ = ["STUDY", "CellAudit", "Params", "SizeParams", "run"]

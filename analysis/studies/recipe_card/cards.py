@@ -1,0 +1,85 @@
+"""The card of a cell, for a model card: ``card.json`` and ``card.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from analysis.present.format import level, prob, slug
+from analysis.present.table import Table, TableColumn
+from analysis.results import StudyResult, dumps
+
+SCHEMA = "gatebook/recipe-card/1"
+SCHEMA_FILE = Path(__file__).with_name("card.schema.json")
+_FIELDS = ("cell", "audit", "dataset", "n", "k", "upper", "lower", "floor", "still_needed", "status", "reason")
+
+
+def files(result: StudyResult) -> Mapping[str, str]:
+    """``cards/<cell>/card.json`` and ``card.md`` of every unit."""
+    out: dict[str, str] = {}
+    for unit in result.units:
+        card = as_card(unit, result)
+        parts = [*unit.cell.values(), *([unit.audit, unit.dataset or ""] if unit.audit != "calibration" else [])]
+        folder = slug("/".join(filter(None, parts)))
+        out[f"cards/{folder}/card.json"] = dumps(card)
+        out[f"cards/{folder}/card.md"] = as_markdown(card)
+    return out
+
+
+def as_card(unit: Any, result: StudyResult) -> dict[str, Any]:
+    """The card's plain values: counts, rule, bound, status, and the digest of the data it rests on."""
+    fields = asdict(unit)
+    params = result.parameters
+    recipes = result.tables["recipes"]
+    keys = [column.key for column in recipes.columns]
+    recipe = next(
+        (
+            dict(zip(keys, row, strict=True))
+            for row in recipes.rows
+            if all(
+                unit.cell.get(key.removeprefix("cell.")) == cell
+                for key, cell in zip(keys, row, strict=True)
+                if key.startswith("cell.")
+            )
+        ),
+        {},
+    )
+    return {
+        "schema": SCHEMA,
+        **{name: fields[name] for name in _FIELDS},
+        "tau": params["tau"],
+        "failure_budget": params["failure_budget"],
+        "delta": params["delta"],
+        "method": params["method"],
+        "recipe": {key: value for key, value in recipe.items() if not key.startswith("cell.")},
+        "data": [
+            {"file": entry["file"], "sha256": entry["sha256"]} for entry in result.inputs if entry["name"] == "runs"
+        ],
+        "signature": result.signature,
+    }
+
+
+def as_markdown(card: Mapping[str, Any]) -> str:
+    """The card as a section of a model card."""
+    rows = [
+        *card["cell"].items(),
+        *card["recipe"].items(),
+        ("audit", f"{card['audit']}, {card['dataset']}" if card["dataset"] else card["audit"]),
+        ("reruns N", str(card["n"])),
+        (f"below τ = {level(card['tau'])}", str(card["k"])),
+        (f"upper bound on the failure rate, δ = {level(card['delta'])}", prob(card["upper"])),
+        ("failure budget ε", level(card["failure_budget"])),
+        ("status", card["status"]),
+        ("why", card["reason"]),
+        ("signature", card["signature"]),
+        *((f"data sha256 {entry['file'] or ''}".rstrip(), entry["sha256"]) for entry in card["data"]),
+    ]
+    table = Table(
+        id="card",
+        title="Recipe card",
+        columns=(TableColumn(key="field", label="Recipe card"), TableColumn(key="value", label="Value")),
+        rows=tuple(rows),
+    )
+    return table.to_markdown()

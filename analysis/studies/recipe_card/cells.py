@@ -1,0 +1,286 @@
+"""From a table of reruns to cells: one array of scores per (cell, audit, dataset), or every fault with its line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.errors import Fault, InputError, ParameterError, plain, raise_all
+from analysis.inputs import Input, close_match
+from analysis.schema import Column, Schema
+
+from .parameters import Params
+
+RUNS = Schema(
+    name="runs",
+    measure="score",
+    columns=(
+        Column(
+            name="seed",
+            kind="text",
+            help="What tells two reruns of a cell apart",
+            required=True,
+            aliases=("run", "run_id", "trial", "replicate", "random_seed", "dir", "id"),
+        ),
+        Column(
+            name="score",
+            kind="number",
+            help="The final score of the rerun; empty when there is none",
+            required=True,
+            aliases=("accuracy", "acc", "f1", "metric", "value", "result", "test_score", "eval_score"),
+        ),
+        Column(
+            name="status",
+            kind="choice",
+            help="How the rerun ended; anything but ok is a failure",
+            choices=("ok", "crashed", "failed", "killed", "running"),
+        ),
+        Column(
+            name="audit",
+            kind="choice",
+            help="Which audit the rerun belongs to",
+            choices=("calibration", "target"),
+        ),
+        Column(name="dataset", kind="text", help="What the score was measured on"),
+        Column(name="n_items", kind="number", help="Items behind the score", low=1),
+        Column(name="batch", kind="text", help="Reruns that shared a machine or a day"),
+        Column(name="config", kind="text", help="Digest or text of the settings; must not vary inside a cell"),
+        Column(name="metric", kind="text", help="Name of the score"),
+        Column(name="source", kind="text", help="Where the row comes from; shown on the page"),
+    ),
+)
+
+COUNTS = Schema(
+    name="counts",
+    measure="k",
+    columns=(
+        Column(name="tau", kind="number", help="The bar", required=True, low=0, high=1),
+        Column(name="k", kind="number", help="Reruns below the bar", required=True, low=0),
+        Column(name="n", kind="number", help="Reruns", required=True, low=1),
+        Column(name="audit", kind="choice", help="Which audit", choices=("calibration", "target")),
+        Column(name="model", kind="text", help="Recipe", required=True),
+        Column(name="dataset", kind="text", help="What was measured"),
+        Column(name="pair", kind="text", help="The same text on the two audits that belong together"),
+        Column(name="source", kind="text", help="Where the row comes from; shown on the page"),
+    ),
+)
+
+OWN = frozenset(column.name for column in RUNS.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """The reruns of one cell in one audit.
+
+    Attributes
+    ----------
+    cell
+        The columns that name the cell, with their values.
+    scores
+        float64, shape (n,), in the order of the seeds; NaN where a rerun has no score that counts.
+    without_score
+        Reruns that crashed, were killed or left no score: how many of ``scores`` are NaN.
+    recipe
+        Further columns that do not vary inside the cell.
+    n_items
+        Smallest number of items behind a score, None when not given.
+    batches
+        Number of distinct batches, None when not given.
+    """
+
+    cell: Mapping[str, str]
+    claim: Mapping[str, str]
+    audit: str
+    dataset: str | None
+    scores: npt.NDArray[np.float64]
+    recipe: Mapping[str, str]
+    n_items: int | None
+    batches: int | None
+
+    @property
+    def without_score(self) -> int:
+        """Reruns without a score that counts."""
+        return int(np.isnan(self.scores).sum())
+
+    @property
+    def name(self) -> str:
+        """The cell's values in words."""
+        return cell_name(self.cell)
+
+
+def cell_name(cell: Mapping[str, str]) -> str:
+    """The values of a cell's columns, joined."""
+    return ", ".join(cell.values())
+
+
+def demands(params: Params, present: Sequence[str]) -> list[Fault]:
+    """The columns that ``cell`` and ``claim`` name must be there."""
+    faults = []
+    for name in params.cell:
+        if name not in present:
+            faults.append(
+                Fault(
+                    what=f"the cell column {plain(repr(name))} is missing",
+                    fix=f"Map it (--map {plain(name)}=COLUMN) or name other columns, such as "
+                    f"-p 'cell=[\"model\"]'. {close_match(name, present)}.",
+                )
+            )
+    for name in params.claim or {}:
+        if name not in present:
+            faults.append(
+                Fault(
+                    what=f"the claim names a column {plain(repr(name))} that is missing",
+                    fix=close_match(name, present) + ".",
+                )
+            )
+    return faults
+
+
+def collect(runs: Input, params: Params) -> list[Cell]:
+    """Group the reruns into cells, in an order that does not depend on the order of the rows.
+
+    Raises
+    ------
+    InputError
+        Scores outside the range, a (cell, seed) that stands twice, an empty cell column, mixed settings in a cell.
+    """
+    frame = runs.frame
+    faults = _range_faults(runs, params) + _empty_faults(runs, params)
+    keys = [*params.cell, *(name for name in (params.claim or {}) if name not in params.cell)]
+    grouped = frame.assign(
+        _audit=frame["audit"].replace("", "calibration") if "audit" in frame else "calibration",
+        _dataset=frame.get("dataset", ""),
+    ).groupby([*keys, "_audit", "_dataset"], sort=False, dropna=False)
+    cells = []
+    for key, rows in grouped:
+        faults += _seed_faults(runs, rows) + _config_faults(runs, rows)
+        named = dict(zip(keys, map(str, key), strict=False))
+        cells.append(_cell(rows, named, str(key[-2]), str(key[-1]), params))
+    raise_all(InputError, faults)
+    return sorted(cells, key=lambda c: (c.audit, *map(_natural, c.cell.values()), *map(_natural, (c.dataset or "",))))
+
+
+def required(cells: Sequence[Cell], params: Params) -> list[Mapping[str, str]]:
+    """The cells that the gate reads, in order.
+
+    Raises
+    ------
+    ParameterError
+        When ``require`` names a column or a value that no cell has.
+    """
+    distinct: list[Mapping[str, str]] = []
+    for cell in cells:
+        if cell.cell not in distinct:
+            distinct.append(cell.cell)
+    if isinstance(params.require, str):
+        return sorted(distinct, key=lambda cell: tuple(map(_natural, cell.values())))
+    faults = []
+    chosen: list[Mapping[str, str]] = []
+    for wanted in params.require:
+        matches = [cell for cell in distinct if all(cell.get(name) == value for name, value in wanted.items())]
+        if not matches:
+            known = "; ".join(plain(cell_name(cell), width=60) for cell in distinct[:8])
+            faults.append(Fault(place="-p require", what=f"no cell matches {plain(wanted)}", fix=f"Cells: {known}."))
+        chosen += [cell for cell in matches if cell not in chosen]
+    raise_all(ParameterError, faults)
+    return chosen
+
+
+def _cell(rows: pd.DataFrame, named: Mapping[str, str], audit: str, dataset: str, params: Params) -> Cell:
+    rows = rows.iloc[sorted(range(len(rows)), key=lambda i: _natural(str(rows["seed"].iloc[i])))]
+    scores = rows["score"].to_numpy(dtype=float, copy=True)
+    if "status" in rows:
+        scores[~rows["status"].isin(["", "ok"]).to_numpy()] = math.nan
+    varying = {"_audit", "_dataset", *OWN, *named}
+    recipe = {
+        name: str(rows[name].iloc[0]) for name in rows.columns if name not in varying and rows[name].nunique() == 1
+    }
+    items = rows["n_items"].min() if "n_items" in rows else math.nan
+    return Cell(
+        cell={name: named[name] for name in params.cell},
+        claim={name: named[name] for name in params.claim or {}},
+        audit=audit,
+        dataset=dataset or None,
+        scores=scores,
+        recipe=recipe,
+        n_items=None if math.isnan(items) else int(items),
+        batches=rows["batch"].nunique() if "batch" in rows else None,
+    )
+
+
+def _range_faults(runs: Input, params: Params) -> list[Fault]:
+    low, high = params.score_range
+    scores = runs.frame["score"].to_numpy(dtype=float)
+    faults = []
+    for row in np.flatnonzero((scores < low) | (scores > high)):
+        file, line = runs.place(int(row))
+        faults.append(
+            Fault(
+                file=file,
+                place=f"{line}, column score",
+                what=f"{scores[row]:g} is outside the score range [{low:g}, {high:g}]",
+                fix=f"Correct it, or say what the range is: -p 'score_range=[{low:g}, 100]'.",
+            )
+        )
+    return faults
+
+
+def _empty_faults(runs: Input, params: Params) -> list[Fault]:
+    faults = []
+    for name in params.cell:
+        for row in np.flatnonzero([not str(value).strip() for value in runs.frame[name]]):
+            file, line = runs.place(int(row))
+            faults.append(
+                Fault(file=file, place=f"{line}, column {name}", what="is empty", fix="Every row needs a cell.")
+            )
+    return faults
+
+
+def _seed_faults(runs: Input, rows: pd.DataFrame) -> list[Fault]:
+    first: dict[str, int] = {}
+    faults = []
+    for row, seed in zip(rows.index, rows["seed"], strict=True):
+        if seed in first:
+            file, line = runs.place(row)
+            other_file, other = runs.place(first[seed])
+            where = other if other_file == file else f"{other_file} {other}"
+            faults.append(
+                Fault(
+                    file=file,
+                    place=f"{line}, column seed",
+                    what=f"seed {plain(repr(seed), width=60)} stands twice in one cell (first at {where})",
+                    fix="Remove the copy, or name what tells the two apart (cell, audit or dataset).",
+                )
+            )
+        first.setdefault(seed, row)
+    return faults
+
+
+def _config_faults(runs: Input, rows: pd.DataFrame) -> list[Fault]:
+    if "config" not in rows or rows["config"].nunique() == 1:
+        return []
+    first = rows["config"].iloc[0]
+    row = next(row for row, config in zip(rows.index, rows["config"], strict=True) if config != first)
+    file, line = runs.place(row)
+    return [
+        Fault(
+            file=file,
+            place=f"{line}, column config",
+            what=f"{plain(repr(rows['config'][row]), width=60)} differs from {plain(repr(first), width=60)} in the same cell",
+            fix="Reruns of a cell share all settings but the seed; add the column that differs to `cell`.",
+        )
+    ]
+
+
+def _natural(text: str) -> tuple[int, float, str]:
+    """Numbers in order of size, then text."""
+    try:
+        value = float(text)
+    except ValueError:
+        return (1, 0.0, text)
+    return (0, value, text) if math.isfinite(value) else (1, 0.0, text)
