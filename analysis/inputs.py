@@ -6,7 +6,7 @@ import difflib
 import glob
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.errors import Fault, InputError, plain, raise_all
 from analysis.readers.tabular import SUFFIXES, RawTable, data_suffix, read_raw
-from analysis.schema import Schema, is_missing
+from analysis.schema import Demanded, Schema, is_missing
 
 
 class _Frozen(BaseModel):
@@ -104,11 +104,9 @@ class Input:
         return self.origin[row]
 
 
-Required = Callable[[Sequence[str]], list[Fault]]
-"""Columns present -> faults; a study's own demands beyond the schema (the columns of its cell)."""
-
-
-def read(paths: Iterable[str | Path], schema: Schema, *, layout: Layout | None = None, required: Required) -> Input:
+def read(
+    paths: Iterable[str | Path], schema: Schema, *, layout: Layout | None = None, demanded: Demanded | None = None
+) -> Input:
     """Read one input from files, folders or glob patterns.
 
     Parameters
@@ -119,15 +117,15 @@ def read(paths: Iterable[str | Path], schema: Schema, *, layout: Layout | None =
         What the table must hold.
     layout
         How the files' columns map to the schema's; None for files that are canonical.
-    required
-        Further demands on the columns.
+    demanded
+        Columns that the parameters ask for beyond the schema.
 
     Raises
     ------
     InputError
         Every fault of all files, each with file, line, column, value and the way out.
     """
-    layout = layout or Layout()
+    layout, demanded = layout or Layout(), demanded or Demanded()
     frames: list[pd.DataFrame] = []
     files: list[InputFile] = []
     origin: list[tuple[str, str]] = []
@@ -137,7 +135,7 @@ def read(paths: Iterable[str | Path], schema: Schema, *, layout: Layout | None =
         try:
             data = path.read_bytes()
             raw = read_raw(path, data, delimiter=layout.delimiter, header=layout.header)
-            frame, places = _mapped(raw, layout, schema, required)
+            frame, places = _mapped(raw, layout, schema, demanded)
         except InputError as error:
             faults += error.faults
             continue
@@ -150,11 +148,11 @@ def read(paths: Iterable[str | Path], schema: Schema, *, layout: Layout | None =
         frames.append(frame)
         origin += [(raw.file, place) for place in places]
         files.append(InputFile(file=path.name, sha256=hashlib.sha256(data).hexdigest(), rows=len(frame)))
-    raise_all(InputError, faults)
+    raise_all(InputError, _merged(faults))
     return replace(_checked(frames, files, origin, schema, read_rows), sources=layout.columns)
 
 
-def from_frame(frame: pd.DataFrame, schema: Schema, *, required: Required) -> Input:
+def from_frame(frame: pd.DataFrame, schema: Schema, *, demanded: Demanded | None = None) -> Input:
     """An input from a data frame of the caller's; its digest is that of the frame written as CSV.
 
     Raises
@@ -163,7 +161,7 @@ def from_frame(frame: pd.DataFrame, schema: Schema, *, required: Required) -> In
         As for files, with the row's position as its place.
     """
     text = pd.DataFrame({str(name): [_as_text(cell) for cell in frame[name]] for name in frame.columns})
-    faults = required(list(text.columns)) + schema.missing_columns(list(text.columns))
+    faults = schema.missing_columns(list(text.columns), (), demanded or Demanded())
     if not len(text):
         faults.append(Fault(file=schema.name, what="the frame has no rows", fix="Nothing was decided."))
     raise_all(InputError, faults)
@@ -241,7 +239,18 @@ def _checked(
     return Input(name=schema.name, frame=typed, files=tuple(files), origin=origin, reconciliation=line)
 
 
-def _mapped(raw: RawTable, layout: Layout, schema: Schema, required: Required) -> tuple[pd.DataFrame, list[str]]:
+def _merged(faults: Sequence[Fault]) -> list[Fault]:
+    """The same fault of many files, said once."""
+    files: dict[Fault, list[str]] = {}
+    for fault in faults:
+        files.setdefault(replace(fault, file=""), []).append(fault.file)
+    return [
+        replace(fault, file=names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else ""))
+        for fault, names in files.items()
+    ]
+
+
+def _mapped(raw: RawTable, layout: Layout, schema: Schema, demanded: Demanded) -> tuple[pd.DataFrame, list[str]]:
     """Filter, melt, columns and values of one file: a frame of text with the place of every row."""
     table = _filtered(_Columns(raw), layout)
     if layout.melt:
@@ -256,10 +265,11 @@ def _mapped(raw: RawTable, layout: Layout, schema: Schema, required: Required) -
     for target, mapping in _value_maps(layout, schema).items():
         if target in mapped:
             mapped[target] = [mapping.get(cell, cell) for cell in mapped[target]]
-    faults = schema.missing_columns(list(mapped)) + required(list(mapped))
+    specials = [name for name, cells in table.special.items() if cells is not None]
+    faults = schema.missing_columns(list(mapped), specials, demanded)
     if faults and raw.hint:
-        faults.append(Fault(file=raw.file, what=raw.hint))
-    raise_all(InputError, [Fault(file=f.file or raw.file, place=f.place, what=f.what, fix=f.fix) for f in faults])
+        faults = [Fault(what=faults[0].what, fix=raw.hint)]
+    raise_all(InputError, (replace(fault, file=raw.file) for fault in faults))
     return pd.DataFrame(mapped, dtype=object), table.places
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import types
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -65,7 +64,7 @@ def from_option(model: type[BaseModel], option: str) -> Given:
     try:
         return Given(name=name, value=json.loads(text, parse_constant=_no_constant), source=source)
     except ValueError:
-        return Given(name=name, value=text, source=source)
+        return Given(name=name, value=text, source=source, text=True)
 
 
 def build(model: type[Model], given: Sequence[Given]) -> Model:
@@ -166,9 +165,7 @@ def changed(params: BaseModel) -> Mapping[str, Any]:
 
 
 def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
-    annotated = (
-        typing.Annotated.__class_getitem__((field.annotation, *field.metadata)) if field.metadata else field.annotation
-    )  # type: ignore[attr-defined]
+    annotated: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
     return TypeAdapter(annotated, config=ConfigDict(allow_inf_nan=False))
 
 

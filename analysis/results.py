@@ -17,7 +17,7 @@ from analysis.present.table import Table
 SCHEMA = "gatebook/result/1"
 SCHEMA_FILE = Path(__file__).with_name("result.schema.json")
 Verdict = Literal["pass", "undecided", "refuse"]
-_WORST_FIRST: tuple[Verdict, ...] = ("refuse", "undecided", "pass")
+WORST_FIRST: tuple[Verdict, ...] = ("refuse", "undecided", "pass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     ('undecided', 'undecided')
     """
     found = set(verdicts)
-    return next((verdict for verdict in _WORST_FIRST if verdict in found), "undecided")
+    return next((verdict for verdict in WORST_FIRST if verdict in found), "undecided")
 
 
 def dumps(value: Any) -> str:
@@ -146,8 +146,8 @@ def load(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise UsageError(Fault(file=path.name, what=f"is not valid JSON ({plain(error)})")) from error
     gate = value.get("gate") if isinstance(value, dict) and value.get("schema") == SCHEMA else None
-    if not isinstance(gate, dict) or gate.get("verdict") not in _WORST_FIRST:
+    if not isinstance(gate, dict) or gate.get("verdict") not in WORST_FIRST:
         raise UsageError(
             Fault(file=path.name, what=f"is not a {SCHEMA} file", fix="Give the result.json of a report folder.")
         )
-    return value
+    return dict(value)

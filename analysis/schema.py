@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -33,6 +33,14 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Demanded:
+    """Columns that the parameters ask for, and the other way out when they are missing."""
+
+    columns: tuple[str, ...] = ()
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
     """The columns of one input table.
 
@@ -47,29 +55,41 @@ class Schema:
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_name", {column.name: column for column in self.columns})
 
-    def missing_columns(self, present: Sequence[str], required: Iterable[str] = ()) -> list[Fault]:
-        """One fault that names every missing column, lists the file's columns and offers a ready ``--map``."""
+    def missing_columns(self, present: Sequence[str], specials: Sequence[str], demanded: Demanded) -> list[Fault]:
+        """One fault that names every missing column, lists the file's columns and offers a ready ``--map``.
+
+        Parameters
+        ----------
+        present
+            Columns of the table.
+        specials
+            Further sources that the file offers, such as ``@key``.
+        demanded
+            Columns that the parameters ask for beyond the required ones.
+        """
         wanted = [column.name for column in self.columns if column.required]
-        wanted += [name for name in required if name not in wanted]
+        wanted = list(dict.fromkeys([*demanded.columns, *wanted]))
         absent = [name for name in wanted if name not in present]
         if not absent:
             return []
-        offers = " ".join(f"--map {_quoted(f'{name}={self._candidate(name, present)}')}" for name in absent)
-        has = ", ".join(plain(name, width=60) for name in present) or "none"
+        sources = [*present, *specials]
+        offers = " ".join(f"--map {_quoted(f'{name}={self._candidate(name, sources)}')}" for name in absent)
+        has = ", ".join(plain(name, width=60) for name in sources) or "none"
+        hint = f" {demanded.hint}" if set(absent) & set(demanded.columns) else ""
         return [
             Fault(
                 what=f"{_plural('column', absent)} missing: {', '.join(map(plain, absent))}; the file has: {has}",
-                fix=f"If these columns mean the same, say so: {offers}",
+                fix=f"If its columns mean the same, say so: {offers}{hint}",
             )
         ]
 
-    def _candidate(self, name: str, present: Sequence[str]) -> str:
-        """The file's column that most likely means ``name``, or a placeholder. Offered, never applied."""
+    def _candidate(self, name: str, sources: Sequence[str]) -> str:
+        """The source that most likely means ``name``, or a placeholder. Offered, never applied."""
         column = self.by_name.get(name)
-        spellings = {name, *(column.aliases if column else ())}
-        for other in present:
-            if _folded(other) in {_folded(spelling) for spelling in spellings}:
-                return other
+        for spelling in (name, *(column.aliases if column else ())):
+            for other in sources:
+                if other == spelling or (not spelling.startswith(("@", "#")) and _folded(other) == _folded(spelling)):
+                    return other
         return "COLUMN"
 
     def check(self, frame: pd.DataFrame, place: Place) -> tuple[pd.DataFrame, list[Fault]]:

@@ -17,22 +17,22 @@ from analysis import parameters, rules
 from analysis.errors import Fault, GatebookError, InputError, ParameterError, plain, raise_all
 from analysis.inputs import Input, Layout, close_match, from_frame, read
 from analysis.parameters import Given
-from analysis.present.format import slug, visible
-from analysis.present.prose import Sentence
+from analysis.present.format import safe_words
+from analysis.present.prose import Sentence, sentence_case
 from analysis.present.table import Table, TableColumn
 from analysis.results import Outcome, StudyResult, dumps
 from analysis.rules import Rule
-from analysis.schema import Schema
+from analysis.schema import Demanded, Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSpec:
-    """One input of a study. ``demands`` names the columns that the parameters ask for beyond the schema."""
+    """One input of a study. ``demands`` says which columns the parameters ask for beyond the schema."""
 
     schema: Schema
     help: str
     required: bool = True
-    demands: Callable[[Any, Sequence[str]], list[Fault]] = lambda params, present: []
+    demands: Callable[[Any], Demanded] = lambda params: Demanded()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Study:
                     paths,
                     spec.schema,
                     layout=(layouts or {}).get(name),
-                    required=lambda present, spec=spec: spec.demands(params, present),  # type: ignore[misc]
+                    demanded=spec.demands(params),
                 )
             except InputError as error:
                 faults += error.faults
@@ -195,7 +195,7 @@ class Study:
         if isinstance(given, Input):
             return given
         spec = self.spec(name)
-        return from_frame(given, spec.schema, required=lambda present: spec.demands(params, present))
+        return from_frame(given, spec.schema, demanded=spec.demands(params))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +210,12 @@ class Session:
     @property
     def headline(self) -> Sentence:
         """The verdict in one sentence."""
-        return Sentence(f"{visible(self.result.gate.verdict).capitalize()}. {self.result.headline}")
+        return Sentence(f"{sentence_case(self.result.gate.verdict)}. {self.result.headline}")
+
+    @property
+    def reason(self) -> Sentence:
+        """What decided, in words."""
+        return Sentence(f"{sentence_case(self.result.gate.verdict)}: {self.result.gate.reason}.")
 
     @property
     def standing(self) -> Sentence:
@@ -316,8 +321,9 @@ def signature(study: str, values: Mapping[str, Any], data: Mapping[str, Any], ru
 def default_label(params: BaseModel, data: Mapping[str, str], layouts: Mapping[str, Any]) -> str:
     """The parameters that differ from their defaults as ``name-value``, then six hex digits of everything."""
     values = params.model_dump(mode="json")
-    parts = [slug(f"{name}-{_short(value)}", width=40) for name, value in parameters.changed(params).items()]
-    return "-".join([*parts, _hex({"params": values, "data": data, "layouts": layouts})])[-100:].lstrip("-")
+    parts = [safe_words(f"{name} {_words(value)}")[:40] for name, value in parameters.changed(params).items()]
+    digest = _hex({"params": values, "data": data, "layouts": layouts})
+    return "-".join([*parts, digest])[-100:].lstrip("-.")
 
 
 def parameters_source(study: Study) -> str:
@@ -343,7 +349,7 @@ def share_folder() -> Path:
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write text files, UTF-8 with ``\\n`` line ends, below a folder; a path that leaves it is refused.
+    r"""Write text files, UTF-8 with ``\\n`` line ends, below a folder; a path that leaves it is refused.
 
     Raises
     ------
@@ -361,6 +367,12 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 def _hex(value: Any) -> str:
     return hashlib.sha256(dumps(value).encode()).hexdigest()[:6]
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{key} {_words(held)}" for key, held in value.items())
+    return " ".join(map(_words, value)) if isinstance(value, list) else str(value)
 
 
 def _short(value: Any) -> str:

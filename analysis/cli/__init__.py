@@ -74,7 +74,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Show the version.")  # fmt: skip
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def gatebook(debug: bool) -> None:
-    """Release decisions about language models: an executed notebook, a page, a PDF, a verdict and an exit code.
+    r"""Release decisions about language models: an executed notebook, a page, a PDF, a verdict and an exit code.
 
     \b
     Example:
@@ -107,7 +107,10 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_REPORT)
     except Exception as error:  # noqa: BLE001  (the last line before the user)
-        _complain(f"unexpected {type(error).__name__}: {plain(error, width=400)}. Please report this; --debug shows more", debug)
+        _complain(
+            f"unexpected {type(error).__name__}: {plain(error, width=400)}. Please report this; --debug shows more",
+            debug,
+        )
         sys.exit(EXIT_REPORT)
 
 

@@ -38,9 +38,15 @@ def study_options(command: Command, *, required: bool = True) -> Command:
     for option in reversed(
         (
             click.argument("study", required=required),
-            click.option("--data", "data", multiple=True, metavar="[NAME=]PATH", help="An input: file, folder or pattern."),
-            click.option("--map", "maps", multiple=True, metavar="COLUMN=SOURCE", help="Which column of the file is meant."),
-            click.option("-p", "options", multiple=True, metavar="NAME=VALUE", help="A parameter; lists and objects are JSON."),
+            click.option(
+                "--data", "data", multiple=True, metavar="[NAME=]PATH", help="An input: file, folder or pattern."
+            ),
+            click.option(
+                "--map", "maps", multiple=True, metavar="COLUMN=SOURCE", help="Which column of the file is meant."
+            ),
+            click.option(
+                "-p", "options", multiple=True, metavar="NAME=VALUE", help="A parameter; lists and objects are JSON."
+            ),
             click.option("-f", "files", multiple=True, metavar="FILE", help="Parameters and column mappings, YAML."),
             click.option("--rule", metavar="RULE.yml", help="A decision rule that fixes parameters."),
             click.option("--label", metavar="NAME", help="Name of the report; derived when not given."),
@@ -136,7 +142,9 @@ def _files(study: Study, files: Sequence[str]) -> tuple[list[Given], dict[str, d
             elif key == "inputs":
                 if not isinstance(value, dict) or not all(isinstance(layout, dict) for layout in value.values()):
                     place = document.place(key)
-                    raise ParameterError(Fault(file=document.file, place=place, what="inputs must be NAME: {columns: …}"))
+                    raise ParameterError(
+                        Fault(file=document.file, place=place, what="inputs must be NAME: {columns: …}")
+                    )
                 for other, layout in value.items():
                     study.spec(other)
                     layouts.setdefault(other, {}).update(layout)

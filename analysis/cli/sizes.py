@@ -26,7 +26,7 @@ class _Sizes(click.Group):
 
 @click.command(cls=_Sizes, subcommand_metavar="STUDY [OPTIONS]")
 def size() -> None:
-    """How many reruns, exceedances, samples or items a question needs.
+    r"""How many reruns, exceedances, samples or items a question needs.
 
     \b
     Example:
@@ -38,7 +38,11 @@ def _command(study: Study) -> click.Command:
     from analysis.parameters import comment, describe
 
     options: list[click.Parameter] = [
-        click.Option([f"--{item.name.replace('_', '-')}"], metavar=item.type.split(" |")[0].upper(), help=f"{comment(item)}; default {item.default}.")  # fmt: skip
+        click.Option(
+            [f"--{item.name.replace('_', '-')}"],
+            metavar=item.type.split(" |")[0].upper(),
+            help=f"{comment(item)}; default {item.default}.",
+        )
         for item in describe(study.size_params)
     ]
     options.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))

@@ -22,7 +22,7 @@ MARKS = {"pass": "✓", "refuse": "✕", "undecided": "?"}
 @click.command()
 @study_options
 def check(study: str, label: str | None, **given: Any) -> int:
-    """Validate inputs, parameters and rule, and account for every row. No kernel starts.
+    r"""Validate inputs, parameters and rule, and account for every row. No kernel starts.
 
     \b
     Example:
@@ -43,7 +43,7 @@ def check(study: str, label: str | None, **given: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print result.json, byte for byte as run writes it.")
 @click.option("--summary", is_flag=True, help="Print a Markdown block for a pull request.")
 def gate(study: str | None, label: str | None, stored: str | None, as_json: bool, summary: bool, **given: Any) -> int:
-    """Decide, and leave with the verdict's exit code: 0 pass, 1 refuse, 2 undecided. No kernel starts.
+    r"""Decide, and leave with the verdict's exit code: 0 pass, 1 refuse, 2 undecided. No kernel starts.
 
     \b
     Example:
@@ -53,10 +53,14 @@ def gate(study: str | None, label: str | None, stored: str | None, as_json: bool
 
     if stored is not None:
         if study is not None or any(given.values()):
-            raise UsageError(Fault(place="--from", what="reads a finished result", fix="Leave the study and the data out."))
+            raise UsageError(
+                Fault(place="--from", what="reads a finished result", fix="Leave the study and the data out.")
+            )
         result: Mapping[str, Any] = load(Path(stored))
     elif study is None:
-        raise UsageError(Fault(what="no study was named", fix="gatebook gate STUDY --data …, or gatebook gate --from FILE."))
+        raise UsageError(
+            Fault(what="no study was named", fix="gatebook gate STUDY --data …, or gatebook gate --from FILE.")
+        )
     else:
         result = ask(study, label=label, **_asked(given)).result.to_json()
     if as_json:
@@ -73,7 +77,9 @@ def gate(study: str | None, label: str | None, stored: str | None, as_json: bool
 @click.option("--out", default="reports", show_default=True, metavar="DIR", help="Folder of all reports.")
 @click.option("--to", "to", default="html", show_default=True, metavar="html,pdf", help="What to render.")
 @click.option("--renderer", type=click.Choice(["auto", "quarto", "builtin"]), default="auto", show_default=True)
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Limit for the whole notebook.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Limit for the whole notebook."
+)
 @click.option("--gate", "gated", is_flag=True, help="Leave with the verdict's exit code.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the folder only.")
 @click.option("--no-progress", is_flag=True, help="No progress bar, also on a terminal.")
@@ -89,7 +95,7 @@ def run(
     no_progress: bool,
     **given: Any,
 ) -> int:
-    """Execute the study's notebook through papermill and render it.
+    r"""Execute the study's notebook through papermill and render it.
 
     \b
     Example:

@@ -24,7 +24,7 @@ ADDS = {
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def studies(as_json: bool) -> int:
-    """List the studies, their inputs and what they decide.
+    r"""List the studies, their inputs and what they decide.
 
     \b
     Example:
@@ -41,7 +41,9 @@ def studies(as_json: bool) -> int:
         click.echo(f"  decides: {study.decides}")
         for spec in study.inputs:
             needed = ", ".join(column.name for column in spec.schema.columns if column.required)
-            click.echo(f"  --data {spec.schema.name}=PATH{'' if spec.required else ' (optional)'}: {spec.help}; needs {needed}")
+            click.echo(
+                f"  --data {spec.schema.name}=PATH{'' if spec.required else ' (optional)'}: {spec.help}; needs {needed}"
+            )
     return 0
 
 
@@ -58,7 +60,8 @@ def _as_json(study: Any) -> dict[str, Any]:
                 "required": spec.required,
                 "help": spec.help,
                 "columns": [
-                    {"name": c.name, "kind": c.kind, "required": c.required, "help": c.help} for c in spec.schema.columns
+                    {"name": c.name, "kind": c.kind, "required": c.required, "help": c.help}
+                    for c in spec.schema.columns
                 ],
             }
             for spec in study.inputs
@@ -70,7 +73,7 @@ def _as_json(study: Any) -> dict[str, Any]:
 @click.argument("study")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def params(study: str, as_json: bool) -> int:
-    """List the parameters of a study: name, type, default, range and help.
+    r"""List the parameters of a study: name, type, default, range and help.
 
     \b
     Example:
@@ -100,7 +103,7 @@ def params(study: str, as_json: bool) -> int:
 @click.command()
 @click.argument("rule", metavar="RULE.yml")
 def register(rule: str) -> int:
-    """Lock a decision rule: its digest, the date and the git commit go into a file beside it.
+    r"""Lock a decision rule: its digest, the date and the git commit go into a file beside it.
 
     \b
     Example:
@@ -119,7 +122,7 @@ def register(rule: str) -> int:
 
 @click.command()
 def doctor() -> int:
-    """Say what works here, what each missing program would add, and how to get it. Always leaves with 0.
+    r"""Say what works here, what each missing program would add, and how to get it. Always leaves with 0.
 
     \b
     Example:

@@ -103,8 +103,7 @@ def parameterised(notebook: nbformat.NotebookNode, values: Mapping[str, Any], na
     injected = next(cell for cell in filled.cells if INJECTED in cell.metadata.get("tags", []))
     injected["id"] = INJECTED
     arrived = {
-        statement.targets[0].id: ast.literal_eval(statement.value)  # type: ignore[attr-defined]
-        for statement in ast.parse(injected.source).body
+        statement.targets[0].id: ast.literal_eval(statement.value) for statement in ast.parse(injected.source).body
     }
     if not _same(arrived, dict(values)):
         raise ParameterError(Fault(file=name, what="a parameter changed its value on the way into the notebook"))
@@ -148,7 +147,12 @@ def execute(
     partial = folder / "partial.ipynb"
     kernels: list[AsyncKernelManager] = []
     late = threading.Event()
-    watchdog = threading.Timer(timeout or 0, lambda: (late.set(), _kill(kernels)))
+
+    def stop() -> None:
+        late.set()
+        _kill(kernels)
+
+    watchdog = threading.Timer(timeout or 0, stop)
     with _sockets() as sockets, _logged(log):
         if timeout is not None:
             watchdog.start()
@@ -300,5 +304,7 @@ def _death_fault(name: str, partial: Path, timeout: float | None) -> Fault:
         running = [i for i, cell in enumerate(cells) if cell.metadata.get("papermill", {}).get("status") == "running"]
         place = f"cell {running[-1] + 1} ({cells[running[-1]].id})" if running else place
     if timeout is not None:
-        return Fault(file=name, place=place, what=f"stopped after the time limit of {timeout:g} s", fix="Raise --timeout.")
+        return Fault(
+            file=name, place=place, what=f"stopped after the time limit of {timeout:g} s", fix="Raise --timeout."
+        )
     return Fault(file=name, place=place, what="the kernel died", fix="It may have run out of memory; see log.txt.")

@@ -57,7 +57,7 @@ def normalise(
 
 
 def label_of(cell: nbformat.NotebookNode) -> str | None:
-    """The ``#| label:`` of a code cell.
+    r"""The ``#| label:`` of a code cell.
 
     >>> from nbformat.v4 import new_code_cell
     >>> label_of(new_code_cell("#| label: tbl-cards\\nx"))

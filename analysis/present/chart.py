@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from html import unescape
 from typing import Any
 
 import altair as alt
 
-from analysis.present.typeface import chart_font
+from analysis.present.typeface import chart_font, embedded
 
 INK, MUTED, GRID = "#1b1f24", "#5b6570", "#e3e6ea"
 SERIES = ("#1f5fa8", "#c2571a", "#5a3d8a", "#2b7a62", "#8a1c4a")  # told apart by lightness too
@@ -62,18 +64,17 @@ def styled(chart: alt.LayerChart | alt.FacetChart | alt.VConcatChart, alt_text: 
     )
 
 
-def svg(chart: Any) -> str:
-    """The drawing of a chart; the same bytes on every machine, because the font travels with the package."""
-    return _svg(chart.to_dict())
-
-
 def _static(spec: dict[str, Any], **_: Any) -> dict[str, str]:
-    return {"image/svg+xml": _svg(spec), "text/plain": str(spec.get("description", ""))}
+    return {"image/svg+xml": svg(spec), "text/plain": str(spec.get("description", ""))}
 
 
-def _svg(spec: dict[str, Any]) -> str:
+def svg(spec: dict[str, Any]) -> str:
+    """Draw a Vega-Lite specification; the same bytes on every machine, because the font travels with the drawing."""
     import vl_convert  # noqa: PLC0415  (heavy, and not needed in Lab)
 
     _, folder = chart_font()
     vl_convert.register_font_directory(str(folder))
-    return str(vl_convert.vegalite_to_svg(spec))
+    drawing = str(vl_convert.vegalite_to_svg(spec))
+    letters = "".join(sorted(set(re.sub(r"<[^>]*>", "", drawing))))
+    head, body = drawing.split(">", 1)
+    return f"{head}><style>{embedded(unescape(letters))}</style>{body}"

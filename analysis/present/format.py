@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from hashlib import sha256
 from typing import Any, Literal
 
-Kind = Literal["label", "text", "count", "share", "prob", "score", "number", "p_value", "fraction", "bound", "status"]
+Kind = Literal[
+    "label", "text", "count", "share", "prob", "score", "level", "number", "p_value", "fraction", "bound", "status"
+]
 """What a table cell holds; see `cell`."""
 
 DASH = "–"
-NUMERIC: frozenset[str] = frozenset({"count", "share", "prob", "score", "number", "p_value", "fraction", "bound"})
+NUMERIC: frozenset[str] = frozenset(
+    {"count", "share", "prob", "score", "level", "number", "p_value", "fraction", "bound"}
+)
 COMPOSITE: dict[str, tuple[str, ...]] = {"fraction": ("k", "n"), "bound": ("k", "n", "upper", "status")}
 """Kinds whose raw cell is an object, with its fields."""
 
@@ -40,16 +43,14 @@ def number(value: float | None, digits: int = 4) -> str:
     """A number with ``digits`` significant digits and no trailing zeros.
 
     >>> number(10.0), number(0.88412), number(-0.5), number(1234567.0)
-    ('10', '.8841', '-.5', '1,234,567')
+    ('10', '.8841', '−.5', '1,234,567')
     """
     if value is None:
         return DASH
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
-    text = f"{value:.{digits}g}"
-    if "e" in text:
-        return text
-    return _no_leading_zero(text)
+    text = f"{value:.{digits}g}".replace("-", "−", 1 if value < 0 else 0)
+    return text if "e" in text else _no_leading_zero(text)
 
 
 def level(value: float) -> str:
@@ -78,7 +79,7 @@ def cell(kind: Kind, value: Any) -> str:
     ----------
     kind
         ``label`` and ``text`` are shown as they stand; ``count`` an integer; ``share``, ``prob`` and ``p_value``
-        numbers in [0, 1]; ``score`` a score to three decimals; ``number`` any number; ``fraction`` ``{"k", "n"}``;
+        numbers in [0, 1]; ``score`` a score to three decimals; ``level`` a bar or a budget; ``number`` any number; ``fraction`` ``{"k", "n"}``;
         ``bound`` ``{"k", "n", "upper", "status"}`` as ``k/N / U r``; ``status`` a verdict word.
     value
         The raw value; None is a dash.
@@ -97,6 +98,8 @@ def cell(kind: Kind, value: Any) -> str:
             return prob(value)
         case "score":
             return _no_leading_zero(f"{value:.3f}")
+        case "level":
+            return level(value)
         case "number":
             return number(value)
         case "fraction":
@@ -125,19 +128,22 @@ def slug(text: str, *, width: int = 60) -> str:
     >>> slug("bert-base"), slug("../../etc"), slug("CON")
     ('bert-base', 'etc-74ccf3', 'con-a3dbc4')
     """
-    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    name = re.sub(r"[^a-z0-9.]+", "-", ascii_text).strip("-.")
-    name = re.sub(r"\.{2,}", ".", name)[:width].strip("-.")
+    name = safe_words(text)[:width].strip("-.")
     if name == text and name.split(".")[0] not in _WINDOWS:
         return name
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
     return f"{name}-{digest}" if name else digest
 
 
-def is_undefined(value: float) -> bool:
-    """Whether a float has no value; such a float never leaves the code (None and a reason does)."""
-    return math.isnan(value) or math.isinf(value)
+def safe_words(text: str) -> str:
+    """The text's ASCII letters, digits and single dots in lower case, everything else as hyphens.
+
+    >>> safe_words("BERT base / τ=0.70")
+    'bert-base-0.70'
+    """
+    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"\.{2,}", ".", re.sub(r"[^a-z0-9.]+", "-", ascii_text)).strip("-.")
 
 
 def _no_leading_zero(text: str) -> str:
-    return re.sub(r"^(-?)0\.", r"\1.", text)
+    return re.sub(r"^([-−]?)0\.", r"\1.", text)

@@ -15,7 +15,7 @@ _MARKDOWN = set("\\`*_{}[]<>#+|~$@&^=")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A paragraph of plain text; data inside it is escaped when it is shown.
+    r"""A paragraph of plain text; data inside it is escaped when it is shown.
 
     >>> Sentence("k = 3 of *59*")._repr_mimebundle_()["text/markdown"]
     'k \\\\= 3 of \\\\*59\\\\*'

@@ -240,7 +240,7 @@ def _other_delimiter(names: list[str], used: str) -> str:
     if len(names) == 1:
         for word, char in DELIMITERS.items():
             if char not in {used, " "} and char in names[0]:
-                return f"The file looks {word}-separated: put `delimiter: {word}` into a params file (-f)."
+                return f"It looks {word}-separated: put `delimiter: {word}` into a params file (-f)."
     return ""
 
 

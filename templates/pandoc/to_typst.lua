@@ -102,7 +102,7 @@ local function read_html(html)
       rows = {}
     end
   end
-  table.insert(runs, table.concat(rows))
+  if #rows > 0 then table.insert(runs, table.concat(rows)) end
   local doc = pandoc.read(start .. runs[1] .. html:sub(#start + #body + 1), "html")
   local first = doc.blocks:find_if(function(block) return block.t == "Table" end)
   for i = 2, #runs do

@@ -97,7 +97,7 @@ def read_gate(judged: Sequence[CellAudit], params: Params) -> Gate:
     names = listed([unit.name for unit in deciding])
     return Gate(
         verdict=verdict,
-        reason=f"{plural(len(deciding), 'required cell')} of {len(judged)}: {names}; first: {deciding[0].reason}",
+        reason=f"{len(deciding)} of {plural(len(judged), 'required cell')} ({names}); first: {deciding[0].reason}",
         checks=checks,
     )
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.errors import Fault, InputError, ParameterError, plain, raise_all
-from analysis.inputs import Input, close_match
-from analysis.schema import Column, Schema
+from analysis.inputs import Input
+from analysis.schema import Column, Demanded, Schema
 
 from .parameters import Params
 
@@ -21,18 +21,27 @@ RUNS = Schema(
     measure="score",
     columns=(
         Column(
+            name="model",
+            kind="text",
+            help="The recipe's model",
+            aliases=("model_name", "base_model", "name", "@key", "@file"),
+        ),
+        Column(
+            name="budget", kind="text", help="Fine-tuning examples", aliases=("n", "n_train", "train_size", "examples")
+        ),
+        Column(
             name="seed",
             kind="text",
             help="What tells two reruns of a cell apart",
             required=True,
-            aliases=("run", "run_id", "trial", "replicate", "random_seed", "dir", "id"),
+            aliases=("run", "run_id", "trial", "replicate", "random_seed", "dir", "id", "@index", "@row"),
         ),
         Column(
             name="score",
             kind="number",
             help="The final score of the rerun; empty when there is none",
             required=True,
-            aliases=("accuracy", "acc", "f1", "metric", "value", "result", "test_score", "eval_score"),
+            aliases=("accuracy", "acc", "f1", "value", "result", "test_score", "eval_score", "metric", "#1"),
         ),
         Column(
             name="status",
@@ -70,7 +79,7 @@ COUNTS = Schema(
     ),
 )
 
-OWN = frozenset(column.name for column in RUNS.columns)
+NOT_RECIPE = frozenset(column.name for column in RUNS.columns) - {"model", "budget"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,27 +127,12 @@ def cell_name(cell: Mapping[str, str]) -> str:
     return ", ".join(cell.values())
 
 
-def demands(params: Params, present: Sequence[str]) -> list[Fault]:
-    """The columns that ``cell`` and ``claim`` name must be there."""
-    faults = []
-    for name in params.cell:
-        if name not in present:
-            faults.append(
-                Fault(
-                    what=f"the cell column {plain(repr(name))} is missing",
-                    fix=f"Map it (--map {plain(name)}=COLUMN) or name other columns, such as "
-                    f"-p 'cell=[\"model\"]'. {close_match(name, present)}.",
-                )
-            )
-    for name in params.claim or {}:
-        if name not in present:
-            faults.append(
-                Fault(
-                    what=f"the claim names a column {plain(repr(name))} that is missing",
-                    fix=close_match(name, present) + ".",
-                )
-            )
-    return faults
+def demands(params: Params) -> Demanded:
+    """The columns that ``cell`` and ``claim`` name."""
+    return Demanded(
+        columns=(*params.cell, *(params.claim or {})),
+        hint="or name other columns for the cell: -p 'cell=[\"model\"]'.",
+    )
 
 
 def collect(runs: Input, params: Params) -> list[Cell]:
@@ -196,7 +190,7 @@ def _cell(rows: pd.DataFrame, named: Mapping[str, str], audit: str, dataset: str
     scores = rows["score"].to_numpy(dtype=float, copy=True)
     if "status" in rows:
         scores[~rows["status"].isin(["", "ok"]).to_numpy()] = math.nan
-    varying = {"_audit", "_dataset", *OWN, *named}
+    varying = {"_audit", "_dataset", *NOT_RECIPE, *named}
     recipe = {
         name: str(rows[name].iloc[0]) for name in rows.columns if name not in varying and rows[name].nunique() == 1
     }

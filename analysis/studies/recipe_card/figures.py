@@ -74,7 +74,7 @@ def reruns(result: StudyResult) -> Any:
     return chart.styled(alt.vconcat(*rows, spacing=10), result.figures["reruns"].alt)
 
 
-def _panel(unit: Any, bins: pd.DataFrame, tau: float) -> alt.LayerChart:
+def _panel(unit: Any, bins: pd.DataFrame, tau: float) -> Any:
     low, high = float(bins["low"].min()), float(bins["high"].max())
     left, right = min(low, tau) - 0.03, max(high, tau) + 0.03
     width = float((bins["high"] - bins["low"]).iloc[0])
@@ -86,6 +86,7 @@ def _panel(unit: Any, bins: pd.DataFrame, tau: float) -> alt.LayerChart:
             x=alt.X("low:Q", scale=scale, title=None, axis=alt.Axis(grid=False, tickCount=4)),
             x2="high:Q",
             y=alt.Y("reruns:Q", title=None, axis=alt.Axis(tickCount=3)),
+            y2=alt.datum(0),
             tooltip=["cell", "low", "high", "reruns"],
         ),
         alt.Chart(pd.DataFrame({"x": [tau]}))
@@ -121,11 +122,12 @@ def held_out(result: StudyResult) -> Any:
         return _nothing(result, "held-out")
     total = frame.groupby("rule")["splits"].transform("sum")
     frame = frame.assign(share=frame["splits"] / total, weighted=frame["rate"] * frame["splits"] / total)
-    means = frame.groupby("rule", as_index=False)["weighted"].sum().rename(columns={"weighted": "mean"})
+    means = frame.groupby("rule", as_index=False)["weighted"].sum().rename({"weighted": "mean"}, axis="columns")
     order = [rule for rule in RULE_ORDER if rule in set(frame["rule"])]
     y = alt.Y("rule:N", sort=order, title=None, axis=alt.Axis(grid=False))
-    x = alt.X("rate:Q", title="held-out failure rate", scale=alt.Scale(domain=[0, 1]))
-    zone = pd.DataFrame({"from": [budget], "to": [1.0]})
+    right = min(1.0, max(2.5 * budget, float(frame["rate"].max()) + 0.05))
+    x = alt.X("rate:Q", title="held-out failure rate", scale=alt.Scale(domain=[-0.03, right], nice=False))
+    zone = pd.DataFrame({"from": [budget], "to": [right]})
     layers = alt.layer(
         alt.Chart(zone)
         .mark_rect(color=chart.FAIL_ZONE, opacity=0.10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from analysis.inputs import Input
 from analysis.present.format import level, number, prob
 from analysis.present.prose import listed
 from analysis.present.table import Table, TableColumn
-from analysis.results import Check, Gate
+from analysis.results import WORST_FIRST, Check, Gate
 from analysis.stats import certification_power, clopper_pearson_upper, compare_rates
 
 from .cells import Cell
@@ -54,11 +54,14 @@ def checks(gate: Gate) -> Table:
             TableColumn(key="name", label="Required cell"),
             TableColumn(key="observed", label="Observed bound", kind="prob"),
             TableColumn(key="relation", label="Must be"),
-            TableColumn(key="limit", label="Budget", kind="number"),
+            TableColumn(key="limit", label="Budget", kind="level"),
             TableColumn(key="verdict", label="Verdict", kind="status"),
             TableColumn(key="reason", label="Reason", kind="text"),
         ),
-        rows=tuple((c.name, c.observed, c.relation, c.limit, c.verdict, c.reason) for c in gate.checks),
+        rows=tuple(
+            (c.name, c.observed, c.relation, c.limit, c.verdict, c.reason)
+            for c in sorted(gate.checks, key=lambda check: WORST_FIRST.index(check.verdict))
+        ),
         notes=("Observed is the upper bound, or the lower bound where even that exceeds the budget.",),
         empty="no required cell was found",
     )
@@ -318,7 +321,7 @@ _TRANSFER_NOTE = (
 def _published_rows(counts: Input | None, *, transfers: bool) -> list[Mapping[str, Any]]:
     if counts is None:
         return []
-    rows: Iterable[Mapping[str, Any]] = counts.frame.to_dict("records")
+    rows = [{str(name): cell for name, cell in row.items()} for row in counts.frame.to_dict("records")]
     return [row for row in rows if bool(row.get("pair")) == transfers]
 
 
