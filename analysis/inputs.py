@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import glob
 import hashlib
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -160,8 +159,12 @@ def from_frame(frame: pd.DataFrame, schema: Schema, *, demanded: Demanded | None
     InputError
         As for files, with the row's position as its place.
     """
-    text = pd.DataFrame({str(name): [_as_text(cell) for cell in frame[name]] for name in frame.columns})
-    faults = schema.missing_columns(list(text.columns), (), demanded or Demanded())
+    names = [str(name) for name in frame.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    raise_all(InputError, (Fault(file=schema.name, what=f"the column {plain(name)} stands twice") for name in twice))
+    cells = {name: [_as_text(cell) for cell in frame.iloc[:, i]] for i, name in enumerate(names)}
+    text = pd.DataFrame(cells, dtype=object)
+    faults = schema.missing_columns(names, (), demanded or Demanded())
     if not len(text):
         faults.append(Fault(file=schema.name, what="the frame has no rows", fix="Nothing was decided."))
     raise_all(InputError, faults)
@@ -176,29 +179,31 @@ def expand(paths: Iterable[str | Path]) -> list[Path]:
     Raises
     ------
     InputError
-        When a path does not exist or a folder holds no data file.
+        When there is no path, a path does not exist or a folder holds no data file.
     """
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     faults: list[Fault] = []
     for given in paths:
-        path = Path(given)
-        if path.is_dir():
-            matches = sorted(entry for entry in path.iterdir() if entry.is_file() and data_suffix(entry) in SUFFIXES)
-        elif path.exists():
-            matches = [path]
-        else:
-            matches = sorted(Path(name) for name in glob.glob(str(given)))  # noqa: PTH207  (absolute patterns too)
+        what = "no such file"
+        try:
+            path = Path(given)
+            if path.is_dir():
+                what = "the folder holds no data file"
+                matches = sorted(file for file in path.iterdir() if file.is_file() and data_suffix(file) in SUFFIXES)
+            elif path.exists():
+                matches = [path]
+            else:
+                matches = sorted(Path(name) for name in glob.glob(str(given)))  # noqa: PTH207  (absolute patterns too)
+        except OSError as error:
+            what, matches = f"cannot be read ({plain(error.strerror)})", []
         if not matches:
-            faults.append(
-                Fault(
-                    file=str(given),
-                    what="no such file" if not path.is_dir() else "the folder holds no data file",
-                    fix=f"Known kinds: {' '.join(SUFFIXES)}.",
-                )
-            )
-        found.update(dict.fromkeys(matches))
+            faults.append(Fault(file=str(given), what=what, fix=f"Known kinds: {' '.join(SUFFIXES)}."))
+        for match in matches:
+            found.setdefault(match.resolve(), match)
+    if not found and not faults:
+        faults.append(Fault(what="no file was given", fix="Give at least one."))
     raise_all(InputError, faults)
-    return list(found)
+    return list(found.values())
 
 
 def close_match(name: str, known: Iterable[str]) -> str:
@@ -214,9 +219,7 @@ def close_match(name: str, known: Iterable[str]) -> str:
 
 
 def _as_text(cell: Any) -> str:
-    if cell is None or cell is pd.NA or (isinstance(cell, float) and math.isnan(cell)):
-        return ""
-    return str(cell)
+    return "" if pd.api.types.is_scalar(cell) and pd.isna(cell) else str(cell)
 
 
 def _checked(
@@ -257,18 +260,21 @@ def _mapped(raw: RawTable, layout: Layout, schema: Schema, demanded: Demanded) -
         table = _melted(table, layout.melt)
     mapped = {target: table.resolve(source) for target, source in layout.columns.items()}
     raise_all(InputError, table.faults)
-    consumed = {part for source in layout.columns.values() for part in _parts(source)}
-    consumed |= set(layout.melt.labels()) if layout.melt else set()
+    consumed = {table.name(part) for source in layout.columns.values() for part in _parts(source)}
+    if layout.melt:
+        consumed |= {table.name(part) for part in layout.melt.labels()} - {layout.melt.name, layout.melt.value}
     for name in table.named:
         if name not in mapped and name not in consumed:
             mapped[name] = table.named[name]
-    for target, mapping in _value_maps(layout, schema).items():
-        if target in mapped:
-            mapped[target] = [mapping.get(cell, cell) for cell in mapped[target]]
     specials = [name for name, cells in table.special.items() if cells is not None]
     faults = schema.missing_columns(list(mapped), specials, demanded)
     if faults and raw.hint:
         faults = [Fault(what=faults[0].what, fix=raw.hint)]
+    for target, mapping in _value_maps(layout, schema).items():
+        if target in mapped:
+            mapped[target] = [mapping.get(cell, cell) for cell in mapped[target]]
+        elif not faults:
+            faults.append(Fault(what=f"values: no column {plain(repr(target))}", fix=close_match(target, mapped) + "."))
     raise_all(InputError, (replace(fault, file=raw.file) for fault in faults))
     return pd.DataFrame(mapped, dtype=object), table.places
 
@@ -295,10 +301,16 @@ class _Columns:
         self.named = {name: [cells[i] for i in rows] for name, cells in self.named.items()}
         self.special = {name: cells and [cells[i] for i in rows] for name, cells in self.special.items()}
 
+    def name(self, source: str) -> str:
+        """The name of a column that is given by name or by position; any other source as it stands."""
+        position = source.removeprefix("#")
+        known = source.startswith("#") and position.isdecimal() and 1 <= int(position) <= len(self.order)
+        return self.order[int(position) - 1] if known and source not in self.named else source
+
     def resolve(self, source: str) -> list[str]:
         """The cells that a source stands for; an unknown one is noted as a fault."""
-        if source in self.named:
-            return self.named[source]
+        if self.name(source) in self.named:
+            return self.named[self.name(source)]
         if source.startswith("const:"):
             return [source.removeprefix("const:")] * len(self.places)
         if source.startswith("coalesce:"):
@@ -307,9 +319,6 @@ class _Columns:
         special = self.special.get(source)
         if special is not None:
             return special
-        position = source.removeprefix("#")
-        if source.startswith("#") and position.isdecimal() and 1 <= int(position) <= len(self.order):
-            return self.named[self.order[int(position) - 1]]
         self.faults.append(
             Fault(
                 file=self.file,

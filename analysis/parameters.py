@@ -63,7 +63,7 @@ def from_option(model: type[BaseModel], option: str) -> Given:
         return Given(name=name, value=text, source=source)
     try:
         return Given(name=name, value=json.loads(text, parse_constant=_no_constant), source=source)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Given(name=name, value=text, source=source, text=True)
 
 

@@ -143,7 +143,7 @@ def load(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror)})")) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(Fault(file=path.name, what=f"is not valid JSON ({plain(error)})")) from error
     gate = value.get("gate") if isinstance(value, dict) and value.get("schema") == SCHEMA else None
     if not isinstance(gate, dict) or gate.get("verdict") not in WORST_FIRST:

@@ -77,7 +77,7 @@ def load(path: Path, study: str) -> Rule:
                     what=f"the rule is for {plain(named)}, not for {study}",
                 )
             )
-        if not isinstance(document.values["parameters"], dict):
+        if not isinstance(document.values["parameters"], dict) or not document.values["parameters"]:
             faults.append(
                 Fault(
                     file=document.file, place=document.place("parameters"), what="parameters must be name: value lines"

@@ -144,7 +144,7 @@ def _numbers(column: Column, cells: list[str], place: Place) -> tuple[list[float
         value = math.nan
         if not is_missing(cell):
             try:
-                value = float(cell) if "_" not in cell else math.inf
+                value = float(cell.replace("_", "no digit"))  # float() would read 1_0 as 10
             except ValueError:
                 faults.append(_fault(column, cell, place(row), "is not a number", "Leave it empty if there is none"))
             else:

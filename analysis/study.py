@@ -349,7 +349,7 @@ def share_folder() -> Path:
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    r"""Write text files, UTF-8 with ``\\n`` line ends, below a folder; a path that leaves it is refused.
+    r"""Write text files, UTF-8 with ``\n`` line ends, below a folder; a path that leaves it is refused.
 
     Raises
     ------

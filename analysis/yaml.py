@@ -42,6 +42,8 @@ def load(path: Path, error: type[UsageError]) -> Document:
         raise error(Fault(file=str(path), what=f"cannot be read ({plain(problem.strerror)})")) from problem
     except UnicodeDecodeError as problem:
         raise error(Fault(file=path.name, what="is not UTF-8", fix="Save it as UTF-8.")) from problem
+    except RecursionError as problem:
+        raise error(Fault(file=path.name, what="is nested too deeply")) from problem
     except YAMLError as problem:
         line = getattr(getattr(problem, "problem_mark", None), "line", None)
         what = plain(getattr(problem, "problem", None) or problem)
@@ -51,8 +53,12 @@ def load(path: Path, error: type[UsageError]) -> Document:
         return Document(file=path.name, values={}, lines={})
     if not isinstance(node, MappingNode):
         raise error(Fault(file=path.name, what="does not hold `name: value` lines"))
+    try:
+        values = _plain(node, path, error)
+    except RecursionError as problem:
+        raise error(Fault(file=path.name, what="refers to itself (*alias)", fix="Write the value out.")) from problem
     lines = {key.value: key.start_mark.line + 1 for key, _ in node.value}
-    return Document(file=path.name, values=_plain(node, path, error), lines=lines)
+    return Document(file=path.name, values=values, lines=lines)
 
 
 def _plain(node: Node, path: Path, error: type[UsageError]) -> Any:
@@ -62,8 +68,10 @@ def _plain(node: Node, path: Path, error: type[UsageError]) -> Any:
         return [_plain(child, path, error) for child in node.value]
     values: dict[str, Any] = {}
     for key, child in node.value:
-        if not isinstance(key, ScalarNode) or key.value in values:
-            place = f"line {key.start_mark.line + 1}"
+        place = f"line {key.start_mark.line + 1}"
+        if not isinstance(key, ScalarNode):
+            raise error(Fault(file=path.name, place=place, what="a list or mapping cannot be a key"))
+        if key.value in values:
             raise error(Fault(file=path.name, place=place, what=f"the key {plain(repr(key.value))} stands twice"))
         values[key.value] = _plain(child, path, error)
     return values

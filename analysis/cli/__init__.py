@@ -74,7 +74,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Show the version.")  # fmt: skip
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def gatebook(debug: bool) -> None:
-    r"""Release decisions about language models: an executed notebook, a page, a PDF, a verdict and an exit code.
+    """Release decisions about language models: an executed notebook, a page, a PDF, a verdict and an exit code.
 
     \b
     Example:

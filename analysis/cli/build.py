@@ -13,7 +13,7 @@ from analysis.errors import plain
 @click.option("--reports", default="reports", show_default=True, metavar="DIR", help="Folder of all reports.")
 @click.option("--out", default="_site", show_default=True, metavar="DIR", help="Where the site goes.")
 def site(reports: str, out: str) -> int:
-    r"""Assemble the site: an index of all reports with their verdicts. It opens from disk and asks for nothing.
+    """Assemble the site: an index of all reports with their verdicts. It opens from disk and asks for nothing.
 
     \b
     Example:

@@ -26,7 +26,7 @@ class _Sizes(click.Group):
 
 @click.command(cls=_Sizes, subcommand_metavar="STUDY [OPTIONS]")
 def size() -> None:
-    r"""How many reruns, exceedances, samples or items a question needs.
+    """How many reruns, exceedances, samples or items a question needs.
 
     \b
     Example:

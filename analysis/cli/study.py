@@ -22,7 +22,7 @@ MARKS = {"pass": "✓", "refuse": "✕", "undecided": "?"}
 @click.command()
 @study_options
 def check(study: str, label: str | None, **given: Any) -> int:
-    r"""Validate inputs, parameters and rule, and account for every row. No kernel starts.
+    """Validate inputs, parameters and rule, and account for every row. No kernel starts.
 
     \b
     Example:
@@ -43,7 +43,7 @@ def check(study: str, label: str | None, **given: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print result.json, byte for byte as run writes it.")
 @click.option("--summary", is_flag=True, help="Print a Markdown block for a pull request.")
 def gate(study: str | None, label: str | None, stored: str | None, as_json: bool, summary: bool, **given: Any) -> int:
-    r"""Decide, and leave with the verdict's exit code: 0 pass, 1 refuse, 2 undecided. No kernel starts.
+    """Decide, and leave with the verdict's exit code: 0 pass, 1 refuse, 2 undecided. No kernel starts.
 
     \b
     Example:
@@ -95,7 +95,7 @@ def run(
     no_progress: bool,
     **given: Any,
 ) -> int:
-    r"""Execute the study's notebook through papermill and render it.
+    """Execute the study's notebook through papermill and render it.
 
     \b
     Example:

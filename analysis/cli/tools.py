@@ -24,7 +24,7 @@ ADDS = {
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def studies(as_json: bool) -> int:
-    r"""List the studies, their inputs and what they decide.
+    """List the studies, their inputs and what they decide.
 
     \b
     Example:
@@ -73,7 +73,7 @@ def _as_json(study: Any) -> dict[str, Any]:
 @click.argument("study")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def params(study: str, as_json: bool) -> int:
-    r"""List the parameters of a study: name, type, default, range and help.
+    """List the parameters of a study: name, type, default, range and help.
 
     \b
     Example:
@@ -103,7 +103,7 @@ def params(study: str, as_json: bool) -> int:
 @click.command()
 @click.argument("rule", metavar="RULE.yml")
 def register(rule: str) -> int:
-    r"""Lock a decision rule: its digest, the date and the git commit go into a file beside it.
+    """Lock a decision rule: its digest, the date and the git commit go into a file beside it.
 
     \b
     Example:
@@ -122,7 +122,7 @@ def register(rule: str) -> int:
 
 @click.command()
 def doctor() -> int:
-    r"""Say what works here, what each missing program would add, and how to get it. Always leaves with 0.
+    """Say what works here, what each missing program would add, and how to get it. Always leaves with 0.
 
     \b
     Example:

@@ -60,7 +60,7 @@ def label_of(cell: nbformat.NotebookNode) -> str | None:
     r"""The ``#| label:`` of a code cell.
 
     >>> from nbformat.v4 import new_code_cell
-    >>> label_of(new_code_cell("#| label: tbl-cards\\nx"))
+    >>> label_of(new_code_cell("#| label: tbl-cards\nx"))
     'tbl-cards'
     """
     found = _LABEL.search(cell.source) if cell.cell_type == "code" else None
@@ -88,7 +88,7 @@ def _labels(notebook: nbformat.NotebookNode) -> set[str]:
 
 def _front_matter(result: Mapping[str, Any], title: str) -> nbformat.NotebookNode:
     fields = {
-        "title": title,
+        "title": f"{title}: {result['label']}",
         "subtitle": result["signature"],
         "categories": [result["study"], result["gate"]["verdict"]],
         "description": result["headline"],

@@ -42,13 +42,13 @@ def prob(value: float | None, digits: int = 3) -> str:
 def number(value: float | None, digits: int = 4) -> str:
     """A number with ``digits`` significant digits and no trailing zeros.
 
-    >>> number(10.0), number(0.88412), number(-0.5), number(1234567.0)
-    ('10', '.8841', '−.5', '1,234,567')
+    >>> number(10.0), number(0.88412), number(-0.5), number(-1234567.0)
+    ('10', '.8841', '−.5', '−1,234,567')
     """
     if value is None:
         return DASH
     if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
+        return f"{int(value):,}".replace("-", "−")
     text = f"{value:.{digits}g}".replace("-", "−", 1 if value < 0 else 0)
     return text if "e" in text else _no_leading_zero(text)
 
@@ -122,6 +122,15 @@ def visible(text: object) -> str:
     )
 
 
+def one_line(text: str) -> str:
+    r"""Text of unknown origin on one line: line breaks and runs of blanks folded, the rest made harmless.
+
+    >>> one_line("C:\\new\n  \x00")
+    'C:\\new \\x00'
+    """
+    return " ".join(visible(" ".join(text.split())).split())
+
+
 def slug(text: str, *, width: int = 60) -> str:
     """A file name from an allow-list of characters; text that does not survive unchanged gets six hex digits of itself.
 
@@ -129,7 +138,9 @@ def slug(text: str, *, width: int = 60) -> str:
     ('bert-base', 'etc-74ccf3', 'con-a3dbc4')
     """
     name = safe_words(text)[:width].strip("-.")
-    if name == text and name.split(".")[0] not in _WINDOWS:
+    if name.split(".")[0] in _WINDOWS:
+        name = name.replace(".", "-")  # Windows looks at what stands before the first dot
+    elif name == text:
         return name
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
     return f"{name}-{digest}" if name else digest

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from analysis.present.format import visible
+from analysis.present.format import one_line, visible
 
 _MARKDOWN = set("\\`*_{}[]<>#+|~$@&^=")
+_START = re.compile(r"^((?:\(?(?:\d+|[a-zA-Z]|[ivxlcdmIVXLCDM]+)(?=[.)](?:\s|$)))?)([-.):%])")
+"""What starts a list, a definition or a title block: an enumerator with its mark, or the mark alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,7 @@ class Sentence:
     r"""A paragraph of plain text; data inside it is escaped when it is shown.
 
     >>> Sentence("k = 3 of *59*")._repr_mimebundle_()["text/markdown"]
-    'k \\\\= 3 of \\\\*59\\\\*'
+    'k \\= 3 of \\*59\\*'
     """
 
     text: str
@@ -35,9 +37,10 @@ def markdown(text: str) -> str:
 
     Characters that HTML would read are written as entities, so that a viewer that passes raw HTML on shows them too.
     """
-    flat = " ".join(visible(text).replace("\\n", " ").split())
-    safe = "".join(escape(ch, quote=False) if ch in "<>&" else "\\" + ch if ch in _MARKDOWN else ch for ch in flat)
-    return re.sub(r"^(\d+)([.)])|^-", lambda m: f"{m[1]}\\{m[2]}" if m[1] else "\\-", safe)
+    safe = "".join(
+        escape(ch, quote=False) if ch in "<>&" else "\\" + ch if ch in _MARKDOWN else ch for ch in one_line(text)
+    )
+    return _START.sub(r"\1\\\2", safe)
 
 
 def listed(items: Sequence[str], *, most: int = 3, last: str = "and") -> str:

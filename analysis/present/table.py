@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from analysis.present.format import COMPOSITE, NUMERIC, Kind, cell, visible
+from analysis.present.format import COMPOSITE, NUMERIC, Kind, cell, one_line, visible
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _STATUS_CLASS = {
@@ -118,7 +118,7 @@ class Table:
         """Full precision, one column per field; text that a spreadsheet would run as a formula is quoted with ``'``."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow([name for column in self.columns for name in _csv_names(column)])
+        writer.writerow([_csv_field(name) for column in self.columns for name in _csv_names(column)])
         for row in self.rows:
             writer.writerow(
                 [field for column, value in zip(self.columns, row, strict=True) for field in _csv_fields(column, value)]
@@ -127,7 +127,7 @@ class Table:
 
     def to_text(self) -> str:
         """Aligned columns for a terminal."""
-        grid = [[column.header() for column in self.columns], *self.texts()]
+        grid = [[visible(column.header()) for column in self.columns], *self.texts()]
         grid = [[_short(text) for text in line] for line in grid]
         widths = [max(_width(line[i]) for line in grid) for i in range(len(self.columns))]
         lines = []
@@ -165,10 +165,10 @@ def _html_attributes(column: TableColumn, value: Any) -> str:
 
 
 def _pipe(text: str) -> str:
-    flat = " ".join(visible(text).replace("\\n", " ").split())
-    for char in "\\|`*_[]<>&#~$":
-        flat = flat.replace(char, f"&#{ord(char)};" if char in "<>&" else "\\" + char)
-    return flat or " "
+    safe = (
+        f"&#{ord(ch)};" if ch in "<>&" else "\\" + ch if ch in "\\|`*_[]#~$" else ch for ch in one_line(text)
+    )
+    return "".join(safe) or " "
 
 
 def _csv_names(column: TableColumn) -> list[str]:
@@ -187,7 +187,7 @@ def _csv_field(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        return repr(value) if isinstance(value, float) else str(value)
+        return repr(float(value)) if isinstance(value, float) else str(value)
     text = visible(value)
     return "'" + text if text.startswith(_FORMULA) else text
 

@@ -162,9 +162,9 @@ def _delimiter(given: str | None, usual: str) -> str:
     if given is None:
         return usual
     found = DELIMITERS.get(given, given.replace("\\t", "\t"))
-    if len(found) != 1:
+    if len(found) != 1 or found in '"\r\n':
         raise InputError(
-            Fault(what=f"delimiter {plain(repr(given))} is not one character", fix=f"Known: {' '.join(DELIMITERS)}.")
+            Fault(what=f"delimiter {plain(repr(given))} is not one character that can part cells", fix=f"Known: {' '.join(DELIMITERS)}.")
         )
     return found
 
@@ -173,6 +173,7 @@ def _delimited(path: Path, text: str, delimiter: str, *, header: bool) -> RawTab
     csv.field_size_limit(min(CELL_LIMIT, sys.maxsize))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names: list[str] | None = None
+    named_at = ""
     rows: list[tuple[str, ...]] = []
     places: list[str] = []
     faults: list[Fault] = []
@@ -183,7 +184,7 @@ def _delimited(path: Path, text: str, delimiter: str, *, header: bool) -> RawTab
             if not cells:
                 continue
             if names is None:
-                names = cells if header else [""] * len(cells)
+                names, named_at = (cells if header else [""] * len(cells)), f"line {line}"
                 if header:
                     continue
             if len(cells) != len(names):
@@ -209,7 +210,7 @@ def _delimited(path: Path, text: str, delimiter: str, *, header: bool) -> RawTab
         ) from error
     if faults:
         raise InputError(*faults)
-    columns = _names(path, names or [])
+    columns = _names(path, names or [], named_at)
     return RawTable(
         file=path.name,
         stem=stem(path),
@@ -220,16 +221,16 @@ def _delimited(path: Path, text: str, delimiter: str, *, header: bool) -> RawTab
     )
 
 
-def _names(path: Path, names: list[str]) -> tuple[str, ...]:
+def _names(path: Path, names: list[str], place: str) -> tuple[str, ...]:
     columns = tuple(name.strip() or f"#{position}" for position, name in enumerate(names, start=1))
     twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
         raise InputError(
             Fault(
                 file=path.name,
-                place="line 1",
+                place=place,
                 what=f"column names stand twice: {', '.join(map(plain, twice))}",
-                fix="Rename them, or say header: false and map by position (#1, #2 …).",
+                fix="Rename them" + (", or say header: false and map by position (#1, #2 …)." if place else "."),
             )
         )
     return columns
@@ -247,17 +248,31 @@ def _other_delimiter(names: list[str], used: str) -> str:
 def _loads(path: Path, text: str, place: str = "") -> Any:
     try:
         # numbers keep their spelling: a seed 1.10 is not 1.1
-        return json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
-    except (json.JSONDecodeError, RecursionError) as error:
-        where = place or (f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "")
+        return json.loads(text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
         raise InputError(
             Fault(
                 file=path.name,
-                place=where,
-                what=f"is not valid JSON ({plain(error)})",
+                place=place or f"line {error.lineno}",
+                what=f"is not valid JSON ({plain(error.msg)}, column {error.colno})",
                 fix="The file may be cut short.",
             )
         ) from error
+    except RecursionError as error:
+        raise InputError(
+            Fault(file=path.name, place=place, what="is nested too deeply", fix="Give a list of flat records.")
+        ) from error
+    except ValueError as error:
+        raise InputError(Fault(file=path.name, place=place, what=str(error), fix="Rename one of the two.")) from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {plain(repr(twice), width=60)} stands twice in one object")
+    return held
 
 
 def _json(path: Path, text: str) -> RawTable:
@@ -290,16 +305,16 @@ def _each_line(path: Path, text: str) -> Iterator[tuple[Any, str, str | None, st
 def _records(path: Path, entries: list[tuple[Any, str, str | None, str]]) -> RawTable:
     columns: dict[str, int] = {}
     for entry, *_ in entries:
-        names = entry if isinstance(entry, dict) else [f"#{i + 1}" for i in range(_width(entry))]
+        names = entry if isinstance(entry, dict) else _positions(entry)
         for name in names:
             columns.setdefault(name, len(columns))
     rows = []
-    for entry, place, *_ in entries:
+    for entry, place, key, _ in entries:
         cells = [""] * len(columns)
-        pairs = entry.items() if isinstance(entry, dict) else zip(columns, _as_list(entry), strict=False)
+        pairs = entry.items() if isinstance(entry, dict) else zip(_positions(entry), _as_list(entry), strict=True)
         for name, cell in pairs:
             cells[columns[name]] = _cell(cell)
-        _refuse_half_characters(path, place, [*columns, *cells])
+        _refuse_half_characters(path, place, [key or "", *columns, *cells])
         rows.append(tuple(cells))
     keyed = any(key is not None for _, _, key, _ in entries)
     return RawTable(
@@ -315,18 +330,25 @@ def _records(path: Path, entries: list[tuple[Any, str, str | None, str]]) -> Raw
 
 def _refuse_half_characters(path: Path, place: str, cells: list[str]) -> None:
     for cell in cells:
-        if any("\ud800" <= ch <= "\udfff" for ch in cell):
+        try:
+            cell.encode()
+        except UnicodeEncodeError as error:
             raise InputError(
-                Fault(file=path.name, place=place, what=f"{plain(repr(cell), width=60)} holds half a character", fix="")
-            )
+                Fault(
+                    file=path.name,
+                    place=place,
+                    what=f"{plain(repr(cell), width=60)} holds half a character",
+                    fix="Write the file again from text that is whole.",
+                )
+            ) from error
 
 
 def _as_list(entry: Any) -> list[Any]:
     return entry if isinstance(entry, list) else [entry]
 
 
-def _width(entry: Any) -> int:
-    return len(_as_list(entry))
+def _positions(entry: Any) -> list[str]:
+    return [f"#{i}" for i in range(1, len(_as_list(entry)) + 1)]
 
 
 def _cell(value: Any) -> str:
@@ -336,7 +358,7 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _columnar(path: Path, data: bytes, suffix: str) -> RawTable:
@@ -357,7 +379,7 @@ def _columnar(path: Path, data: bytes, suffix: str) -> RawTable:
         raise InputError(
             Fault(file=path.name, what=f"cannot be read ({plain(error)})", fix="The file may be cut short.")
         ) from error
-    columns = _names(path, list(table.column_names))
+    columns = _names(path, list(table.column_names), "")
     cells = [[_arrow_cell(value) for value in column.to_pylist()] for column in table.columns]
     return RawTable(
         file=path.name,

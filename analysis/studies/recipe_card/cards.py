@@ -13,7 +13,7 @@ from analysis.results import StudyResult, dumps
 
 SCHEMA = "gatebook/recipe-card/1"
 SCHEMA_FILE = Path(__file__).with_name("card.schema.json")
-_FIELDS = ("cell", "audit", "dataset", "n", "k", "upper", "lower", "floor", "still_needed", "status", "reason")
+_FIELDS = ("cell", "recipe", "audit", "dataset", "n", "k", "upper", "lower", "floor", "still_needed", "status", "reason")
 
 
 def files(result: StudyResult) -> Mapping[str, str]:
@@ -32,20 +32,6 @@ def as_card(unit: Any, result: StudyResult) -> dict[str, Any]:
     """The card's plain values: counts, rule, bound, status, and the digest of the data it rests on."""
     fields = asdict(unit)
     params = result.parameters
-    recipes = result.tables["recipes"]
-    keys = [column.key for column in recipes.columns]
-    recipe = next(
-        (
-            dict(zip(keys, row, strict=True))
-            for row in recipes.rows
-            if all(
-                unit.cell.get(key.removeprefix("cell.")) == cell
-                for key, cell in zip(keys, row, strict=True)
-                if key.startswith("cell.")
-            )
-        ),
-        {},
-    )
     return {
         "schema": SCHEMA,
         **{name: fields[name] for name in _FIELDS},
@@ -53,7 +39,6 @@ def as_card(unit: Any, result: StudyResult) -> dict[str, Any]:
         "failure_budget": params["failure_budget"],
         "delta": params["delta"],
         "method": params["method"],
-        "recipe": {key: value for key, value in recipe.items() if not key.startswith("cell.")},
         "data": [
             {"file": entry["file"], "sha256": entry["sha256"]} for entry in result.inputs if entry["name"] == "runs"
         ],

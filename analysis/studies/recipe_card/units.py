@@ -53,7 +53,7 @@ NOISE_Z = 1.959963984540054  # two-sided 95 %
 class CellAudit:
     """The unit of inference: one cell in one audit.
 
-    ``n``, ``k`` and ``rate`` follow the parameter ``errors``; ``upper`` and ``lower`` are one-sided Clopper-Pearson
+    ``recipe`` holds further columns that do not vary inside the cell. ``n``, ``k`` and ``rate`` follow the parameter ``errors``; ``upper`` and ``lower`` are one-sided Clopper-Pearson
     bounds at ``delta``; ``floor`` is the number of reruns that zero failures need; ``still_needed`` counts further
     reruns without a failure from here. ``upper_failure`` and ``upper_exclude`` are the bound under both readings of a
     rerun without a score. ``indeterminate`` counts reruns at or above the bar by less than test-set noise.
@@ -61,6 +61,7 @@ class CellAudit:
     """
 
     cell: Mapping[str, str]
+    recipe: Mapping[str, str]
     audit: str
     dataset: str | None
     n: int
@@ -176,6 +177,7 @@ def _audited(
     shortfalls = _shortfalls(cell, params)
     unit = CellAudit(
         cell=cell.cell,
+        recipe=cell.recipe,
         audit=cell.audit,
         dataset=cell.dataset,
         n=n,
@@ -195,7 +197,7 @@ def _audited(
         indeterminate=indeterminate(cell, params),
         largest_bar=largest_certifiable_bar(scored, n, budget=budget, delta=delta) if n else None,
         mean=float(scored.mean()) if len(scored) else None,
-        sd=float(scored.std(ddof=1)) if len(scored) > 1 else None,
+        sd=_sd(scored),
         shortfall=_mean_shortfall(cell, params),
         shortfall_upper=_shortfall_upper(shortfalls, params),
         evidence=float(anytime_evidence(k, n, budget=budget)),
@@ -205,6 +207,13 @@ def _audited(
         p_adjusted=p_corrected,
     )
     return replace(unit, reason=_reason(unit, params))
+
+
+def _sd(scored: npt.NDArray[np.float64]) -> float | None:
+    """Standard deviation, ddof 1; exactly 0 for equal scores, which rounding would make a little more."""
+    if len(scored) < 2:
+        return None
+    return float(scored.std(ddof=1)) if scored.min() < scored.max() else 0.0
 
 
 def _status(k: int, n: int, params: Params, *, p_adjusted: float | None) -> str:

@@ -1,0 +1,45 @@
+# make demo: set up and build the example report and the site. make test: set up and run every check and test.
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+EXAMPLE := data/examples/recipe_card
+
+# a kernel that may not keep compiled modules recompiles pandas at every start
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test check bench lab clean
+
+demo: $(READY)
+	$(BIN)/gatebook run recipe-card --data $(EXAMPLE)/synthetic_runs.csv --data counts=$(EXAMPLE)/published_counts.csv \
+	  -p chance_rate=0.5 --label example --to html,pdf
+	$(BIN)/gatebook site
+	@echo
+	@echo "Open _site/index.html, or reports/recipe-card/example/index.html and report.pdf beside it."
+
+test: check
+	$(BIN)/python -m pytest -q
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(READY)
+	$(BIN)/python tests/benchmarks/bench_stats.py
+	$(BIN)/python tests/benchmarks/bench_command.py
+
+lab: $(READY)
+	$(BIN)/jupyter lab notebooks
+
+$(READY): pyproject.toml requirements.lock
+	@set -e; for candidate in python3 python3.13 python3.12 python3.11; do \
+	  if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then chosen=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$chosen" ]; then echo "Python 3.11 or newer is needed, with venv" >&2; exit 1; fi; \
+	$$chosen -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --compile -c requirements.lock -e '.[all,test]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) reports _site
