@@ -35,6 +35,19 @@ def plain(text: object, *, width: int = 200) -> str:
     return out if len(out) <= width else out[: width - 1] + "…"
 
 
+def is_whole(text: str) -> bool:
+    r"""Whether the text can be written as UTF-8: half a surrogate pair, as broken JSON or a shell may pass, cannot.
+
+    >>> is_whole("τ"), is_whole("\ud800")
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """One thing that is wrong: where it is, what it is and the way out."""

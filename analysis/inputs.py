@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
-from analysis.errors import Fault, InputError, plain, raise_all
+from analysis.errors import Fault, InputError, is_whole, plain, raise_all
 from analysis.readers.tabular import SUFFIXES, RawTable, data_suffix, read_raw
 from analysis.schema import Demanded, Schema, is_missing
 
@@ -165,6 +165,12 @@ def from_frame(frame: pd.DataFrame, schema: Schema, *, demanded: Demanded | None
     cells = {name: [_as_text(cell) for cell in frame.iloc[:, i]] for i, name in enumerate(names)}
     text = pd.DataFrame(cells, dtype=object)
     faults = schema.missing_columns(names, (), demanded or Demanded())
+    faults += [
+        Fault(file="data frame", place=f"row {row}, column {plain(name)}", what="holds half a character")
+        for name in names
+        for row, cell in enumerate(cells[name])
+        if not is_whole(name + cell)
+    ]
     if not len(text):
         faults.append(Fault(file=schema.name, what="the frame has no rows", fix="Nothing was decided."))
     raise_all(InputError, faults)
@@ -234,7 +240,9 @@ def _checked(
     raise_all(InputError, faults)
     if not len(typed):
         raise InputError(Fault(file=schema.name, what="no row passed the filter", fix="Check `filter:` in -f."))
-    line = f"{schema.name}: {read_rows:,} rows read from {len(files)} file{'s' * (len(files) != 1)}"
+    line = (
+        f"{schema.name}: {read_rows:,} row{'s' * (read_rows != 1)} read from {len(files)} file{'s' * (len(files) != 1)}"
+    )
     if len(typed) != read_rows:
         line += f", {len(typed):,} after filter and melt"
     if "source" in typed:

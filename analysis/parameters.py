@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from analysis.errors import Fault, ParameterError, plain, raise_all
+from analysis.errors import Fault, ParameterError, is_whole, plain, raise_all
 from analysis.inputs import close_match
 
 CONFIG = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -90,10 +90,13 @@ def build(model: type[Model], given: Sequence[Given]) -> Model:
             )
             continue
         try:
-            values[item.name] = _adapter(field).validate_python(item.value, strict=not item.text)
-            sources[item.name] = item.source
+            value = _adapter(field).validate_python(item.value, strict=not item.text)
         except ValidationError as error:
             faults += [_fault(item, field, problem["msg"], problem["loc"]) for problem in error.errors()]
+            continue
+        if not is_whole(json.dumps(value, ensure_ascii=False, default=str)):
+            faults.append(_fault(item, field, "holds half a character", ()))
+        values[item.name], sources[item.name] = value, item.source
     raise_all(ParameterError, faults)
     try:
         return model.model_validate(values)

@@ -13,7 +13,6 @@ import signal
 import sys
 import tempfile
 import threading
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +56,13 @@ def declared(notebook: nbformat.NotebookNode, name: str) -> Declared:
         raise ExecutionError(Fault(file=name, what=what, fix="Exactly one cell declares them."))
     source = notebook.cells[tagged[0]].source
     names, faults = [], []
-    for statement in ast.parse(source).body:
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError as error:
+        place = f"parameters cell, line {error.lineno}"
+        what = f"{plain((error.text or '').strip(), width=60)} is not Python ({error.msg})"
+        raise ExecutionError(Fault(file=name, place=place, what=what)) from error
+    for statement in statements:
         target = getattr(statement, "target", None)
         value = getattr(statement, "value", None)
         if not isinstance(statement, ast.AnnAssign) or not isinstance(target, ast.Name) or not _is_literal(value):
@@ -198,7 +203,7 @@ def _complete(notebook: nbformat.NotebookNode, name: str) -> None:
 def _is_literal(value: ast.expr | None) -> bool:
     try:
         ast.literal_eval(value or ast.Name(id="missing"))
-    except ValueError:
+    except (ValueError, TypeError):
         return False
     return True
 
@@ -259,21 +264,18 @@ def _sockets() -> Iterator[Path | None]:
 
 @contextlib.contextmanager
 def _logged(log: Path) -> Iterator[None]:
+    """What papermill says in this thread goes into ``log``; runs in other threads have logs of their own."""
     logger = logging.getLogger("papermill")
     handler = logging.FileHandler(log, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    before = logger.level, logger.propagate
+    thread = threading.get_ident()
+    handler.addFilter(lambda record: record.thread == thread)
     logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
+    logger.setLevel(logging.INFO)  # and left there: another thread may still be logging
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of papermill and its client; the notebook's own land in its outputs
-            yield
+        yield
     finally:
         logger.removeHandler(handler)
-        logger.setLevel(before[0])
-        logger.propagate = before[1]
         handler.close()
 
 
@@ -301,8 +303,9 @@ def _death_fault(name: str, partial: Path, timeout: float | None) -> Fault:
     place = "before the first cell"
     if partial.exists():
         cells = nbformat.read(partial, as_version=4).cells
-        running = [i for i, cell in enumerate(cells) if cell.metadata.get("papermill", {}).get("status") == "running"]
-        place = f"cell {running[-1] + 1} ({cells[running[-1]].id})" if running else place
+        # the status says "completed" of a cell whose kernel died; only the cells never reached have no start
+        begun = [i for i, cell in enumerate(cells) if cell.metadata.get("papermill", {}).get("start_time")]
+        place = f"cell {begun[-1] + 1} ({cells[begun[-1]].id})" if begun else place
     if timeout is not None:
         return Fault(
             file=name, place=place, what=f"stopped after the time limit of {timeout:g} s", fix="Raise --timeout."

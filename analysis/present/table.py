@@ -158,16 +158,17 @@ def _html(text: str) -> str:
 
 
 def _html_attributes(column: TableColumn, value: Any) -> str:
+    """Class and alignment of a cell; the inline style is for notebooks, which set all cells to the right."""
     classes = ["num"] if column.kind in NUMERIC else []
     if column.kind == "status":
         classes += [name for name in [_STATUS_CLASS.get(str(value))] if name]
-    return f' class="{" ".join(classes)}"' if classes else ""
+    side = "right" if column.kind in NUMERIC else "left"
+    named = f' class="{" ".join(classes)}"' if classes else ""
+    return f'{named} style="text-align: {side}"'
 
 
 def _pipe(text: str) -> str:
-    safe = (
-        f"&#{ord(ch)};" if ch in "<>&" else "\\" + ch if ch in "\\|`*_[]#~$" else ch for ch in one_line(text)
-    )
+    safe = (f"&#{ord(ch)};" if ch in "<>&" else "\\" + ch if ch in "\\|`*_[]#~$" else ch for ch in one_line(text))
     return "".join(safe) or " "
 
 

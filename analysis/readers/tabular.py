@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.errors import Fault, InputError, MissingProgram, plain
+from analysis.errors import Fault, InputError, MissingProgram, is_whole, plain
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 BY_SUFFIX = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -164,7 +164,10 @@ def _delimiter(given: str | None, usual: str) -> str:
     found = DELIMITERS.get(given, given.replace("\\t", "\t"))
     if len(found) != 1 or found in '"\r\n':
         raise InputError(
-            Fault(what=f"delimiter {plain(repr(given))} is not one character that can part cells", fix=f"Known: {' '.join(DELIMITERS)}.")
+            Fault(
+                what=f"delimiter {plain(repr(given))} is not one character that can part cells",
+                fix=f"Known: {' '.join(DELIMITERS)}.",
+            )
         )
     return found
 
@@ -330,9 +333,7 @@ def _records(path: Path, entries: list[tuple[Any, str, str | None, str]]) -> Raw
 
 def _refuse_half_characters(path: Path, place: str, cells: list[str]) -> None:
     for cell in cells:
-        try:
-            cell.encode()
-        except UnicodeEncodeError as error:
+        if not is_whole(cell):
             raise InputError(
                 Fault(
                     file=path.name,
@@ -340,7 +341,7 @@ def _refuse_half_characters(path: Path, place: str, cells: list[str]) -> None:
                     what=f"{plain(repr(cell), width=60)} holds half a character",
                     fix="Write the file again from text that is whole.",
                 )
-            ) from error
+            )
 
 
 def _as_list(entry: Any) -> list[Any]:
