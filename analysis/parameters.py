@@ -43,8 +43,10 @@ class Described:
     help: str
 
 
-def from_option(model: type[BaseModel], option: str) -> Given:
+def from_option(model: type[BaseModel], option: str, flag: str = "-p ") -> Given:
     """Read ``NAME=VALUE`` from the command line. A list or object is JSON; a text parameter keeps its spelling.
+
+    ``flag`` is how the user wrote it, for messages.
 
     Raises
     ------
@@ -52,7 +54,7 @@ def from_option(model: type[BaseModel], option: str) -> Given:
         When there is no ``=`` or the JSON of a list or object is broken.
     """
     name, equals, text = option.partition("=")
-    source = f"-p {name}"
+    source = f"{flag}{name}"
     if not equals:
         raise ParameterError(Fault(place=f"-p {plain(option)}", what="has no value", fix="Write -p NAME=VALUE."))
     field = model.model_fields.get(name)

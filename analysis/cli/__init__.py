@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -57,6 +58,13 @@ class _Lazy(click.Group):
             raise click.UsageError(f"no command {plain(args[0])!r}.{guess} Known: {', '.join(COMMANDS)}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would leave with 1, which is a refusal here
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_REPORT
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
@@ -85,9 +93,13 @@ def gatebook(debug: bool) -> None:
 def main() -> NoReturn:
     """Run the command line and leave with the exit code of the contract; no user sees a bare traceback."""
     signal.signal(signal.SIGTERM, _terminated)
+    for stream, faulty in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", newline="\n", errors=faulty)  # the same bytes on every machine
     debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
+        _require_text(arguments)
         code = gatebook.main(arguments, prog_name="gatebook", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
@@ -103,15 +115,26 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, click.Abort) as error:
         _complain("stopped", debug)
         sys.exit(exit_code_for(KeyboardInterrupt() if isinstance(error, click.Abort) else error))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(EXIT_REPORT)
     except Exception as error:  # noqa: BLE001  (the last line before the user)
+        if (
+            isinstance(error, OSError) and error.filename is not None
+        ):  # a full disk or a missing right is no bug of ours
+            _complain(plain(f"{error.filename}: {error.strerror}", width=400), debug)
+            sys.exit(EXIT_REPORT)
         _complain(
             f"unexpected {type(error).__name__}: {plain(error, width=400)}. Please report this; --debug shows more",
             debug,
         )
         sys.exit(EXIT_REPORT)
+
+
+def _require_text(arguments: list[str]) -> None:
+    """Refuse an argument whose bytes are not UTF-8: it could not be written into any result."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            raise click.UsageError(f"the argument {argument!r} is not UTF-8") from error
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -126,7 +149,3 @@ def _complain(message: str, debug: bool = False) -> None:
 
 def _colour() -> bool:
     return sys.stderr.isatty() and "NO_COLOR" not in os.environ
-
-
-if __name__ == "__main__":
-    main()

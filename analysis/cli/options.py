@@ -75,23 +75,35 @@ def ask(
     from analysis.catalogue import study as find
     from analysis.errors import Fault, UsageError, raise_all
     from analysis.inputs import expand
+    from analysis.parameters import from_option
+    from analysis.study import parse_layouts
 
     study = find(slug)
     faults: list[Fault] = []
-    paths = _paths(study, data)
-    try:
-        given, raw_layouts = _files(study, files)
-        given += [_option(study, option) for option in options]
-        params, rule_read = study.resolve(given, Path(rule) if rule else None)
-    except UsageError as error:
-        faults += error.faults
-    for named in paths.values():
+
+    def collected(step: Callable[..., Any], *arguments: Any) -> Any:
         try:
-            expand(named)
+            return step(*arguments)
         except UsageError as error:
-            faults += error.faults
+            faults.extend(error.faults)
+            return None
+
+    paths: dict[str, list[str]] = {}
+    for text in data:
+        collected(_add_path, study, text, paths)
+    for named in paths.values():
+        collected(expand, named)
+    given: list[Given] = []
+    raw_layouts: dict[str, dict[str, Any]] = {}
+    for name in files:
+        collected(_add_file, study, name, given, raw_layouts)
+    given += [read for option in options if (read := collected(from_option, study.params, option))]
+    resolved = collected(study.resolve, given, Path(rule) if rule else None)
+    for text in maps:
+        collected(_add_map, study, text, raw_layouts)
+    layouts = collected(parse_layouts, raw_layouts, "column mapping")
     raise_all(UsageError, faults)
-    layouts = _layouts(study, raw_layouts, maps)
+    params, rule_read = resolved
     inputs = study.load(paths, params, layouts)
     result = study.run(inputs, params, rule=rule_read, label=label, layouts=layouts)
     return Asked(
@@ -105,69 +117,51 @@ def ask(
     )
 
 
-def _option(study: Study, option: str) -> Given:
-    from analysis.parameters import from_option
-
-    return from_option(study.params, option)
-
-
-def _paths(study: Study, data: Sequence[str]) -> dict[str, list[str]]:
-    """``[NAME=]PATH`` by input name; without a name it is the study's first input."""
+def _add_path(study: Study, text: str, paths: dict[str, list[str]]) -> None:
+    """``[NAME=]PATH`` to the paths by input name; without a name it is the study's first input."""
     names = [spec.schema.name for spec in study.inputs]
-    paths: dict[str, list[str]] = {}
-    for text in data:
-        name, equals, path = text.partition("=")
-        if not equals or (name not in names and Path(text).exists()):
-            name, path = names[0], text
-        study.spec(name)
-        paths.setdefault(name, []).append(path)
-    return paths
+    name, equals, path = text.partition("=")
+    if not equals or (name not in names and Path(text).exists()):
+        name, path = names[0], text
+    study.spec(name)
+    paths.setdefault(name, []).append(path)
 
 
-def _files(study: Study, files: Sequence[str]) -> tuple[list[Given], dict[str, dict[str, Any]]]:
-    """Parameters and layouts of ``-f`` files. Layout keys at the top belong to the first input, others under ``inputs``."""
+def _add_file(study: Study, name: str, given: list[Given], layouts: dict[str, dict[str, Any]]) -> None:
+    """Parameters and layouts of a ``-f`` file. Layout keys at the top belong to the first input, others under ``inputs``."""
     from analysis import yaml
     from analysis.errors import Fault, ParameterError
     from analysis.inputs import Layout
     from analysis.parameters import Given
 
-    given: list[Given] = []
-    layouts: dict[str, dict[str, Any]] = {}
     main = study.inputs[0].schema.name
-    for name in files:
-        document = yaml.load(Path(name), ParameterError)
-        for key, value in document.values.items():
-            if key in Layout.model_fields:
-                layouts.setdefault(main, {})[key] = value
-            elif key == "inputs":
-                if not isinstance(value, dict) or not all(isinstance(layout, dict) for layout in value.values()):
-                    place = document.place(key)
-                    raise ParameterError(
-                        Fault(file=document.file, place=place, what="inputs must be NAME: {columns: …}")
-                    )
-                for other, layout in value.items():
-                    study.spec(other)
-                    layouts.setdefault(other, {}).update(layout)
-            else:
-                source = f"{document.file}, {document.place(key)}"
-                given.append(Given(name=key, value=value, source=source, text=True))
-    return given, layouts
+    document = yaml.load(Path(name), ParameterError)
+    for key, value in document.values.items():
+        if key in Layout.model_fields:
+            layouts.setdefault(main, {})[key] = value
+        elif key == "inputs":
+            if not isinstance(value, dict) or not all(isinstance(layout, dict) for layout in value.values()):
+                place = document.place(key)
+                raise ParameterError(Fault(file=document.file, place=place, what="inputs must be NAME: {columns: …}"))
+            for other, layout in value.items():
+                study.spec(other)
+                layouts.setdefault(other, {}).update(layout)
+        else:
+            source = f"{document.file}, {document.place(key)}"
+            given.append(Given(name=key, value=value, source=source, text=True))
 
 
-def _layouts(study: Study, raw: dict[str, dict[str, Any]], maps: Sequence[str]) -> dict[str, Layout]:
-    """Layouts of the files with ``--map`` on top; ``INPUT.COLUMN=SOURCE`` maps another input than the first."""
+def _add_map(study: Study, text: str, layouts: dict[str, dict[str, Any]]) -> None:
+    """A ``--map`` on top of the files; ``INPUT.COLUMN=SOURCE`` maps another input than the first."""
     from analysis.errors import Fault, ParameterError
-    from analysis.study import parse_layouts
 
     names = [spec.schema.name for spec in study.inputs]
-    for text in maps:
-        target, equals, source = text.partition("=")
-        if not equals or not target or not source:
-            raise ParameterError(Fault(place=f"--map {text}", what="is not COLUMN=SOURCE"))
-        prefix, dot, column = target.partition(".")
-        name, target = (prefix, column) if dot and prefix in names else (names[0], target)
-        columns = raw.setdefault(name, {}).setdefault("columns", {})
-        if not isinstance(columns, dict):
-            raise ParameterError(Fault(place=f"--map {text}", what="`columns` in the params file is not a mapping"))
-        columns[target] = source
-    return parse_layouts(raw, "column mapping")
+    target, equals, source = text.partition("=")
+    if not equals or not target or not source:
+        raise ParameterError(Fault(place=f"--map {text}", what="is not COLUMN=SOURCE"))
+    prefix, dot, column = target.partition(".")
+    name, target = (prefix, column) if dot and prefix in names else (names[0], target)
+    columns = layouts.setdefault(name, {}).setdefault("columns", {})
+    if not isinstance(columns, dict):
+        raise ParameterError(Fault(place=f"--map {text}", what="`columns` in the params file is not a mapping"))
+    columns[target] = source

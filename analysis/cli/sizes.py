@@ -52,7 +52,7 @@ def _command(study: Study) -> click.Command:
         from analysis.results import dumps
 
         texts = [f"{name}={value}" for name, value in given.items() if value is not None]
-        params = build(study.size_params, [from_option(study.size_params, text) for text in texts])
+        params = build(study.size_params, [from_option(study.size_params, text, "--") for text in texts])
         sentence, table = study.size(params)
         if as_json:
             click.echo(dumps({"answer": str(sentence), "table": table.to_json()}), nl=False)

@@ -52,7 +52,7 @@ def gate(study: str | None, label: str | None, stored: str | None, as_json: bool
     from analysis.results import dumps, load
 
     if stored is not None:
-        if study is not None or any(given.values()):
+        if study is not None or label is not None or any(given.values()):
             raise UsageError(
                 Fault(place="--from", what="reads a finished result", fix="Leave the study and the data out.")
             )

@@ -16,12 +16,13 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import nbformat
 import papermill
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import ensure_event_loop
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from papermill.iorw import load_notebook_node
@@ -158,7 +159,7 @@ def execute(
         _kill(kernels)
 
     watchdog = threading.Timer(timeout or 0, stop)
-    with _sockets() as sockets, _logged(log):
+    with _sockets() as sockets, _logged(log) as noise, _own_loop():
         if timeout is not None:
             watchdog.start()
         try:
@@ -168,14 +169,14 @@ def execute(
                 kernel_name="python3",
                 progress_bar=progress,
                 log_output=True,
-                kernel_manager_class=_kernel_class(kernels, sockets),
+                kernel_manager_class=_kernel_class(kernels, sockets, noise, late),
                 resources={"metadata": {"path": str(folder)}},
             )
         except PapermillExecutionError as error:
             raise ExecutionError(_cell_fault(name, error)) from error
-        except (DeadKernelError, RuntimeError) as error:
+        except RuntimeError as error:  # of the client: the kernel did not answer, or died
             if not late.is_set() and not isinstance(error, DeadKernelError):
-                raise
+                raise ExecutionError(Fault(file=name, what=f"the kernel did not start: {plain(error)}")) from error
             raise ExecutionError(_death_fault(name, partial, timeout if late.is_set() else None)) from error
         finally:
             watchdog.cancel()
@@ -226,8 +227,14 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _kernel_class(started: list[AsyncKernelManager], sockets: Path | None) -> type[AsyncKernelManager]:
-    """A manager of kernels that run this interpreter, and no other that happens to be registered."""
+def _kernel_class(
+    started: list[AsyncKernelManager], sockets: Path | None, noise: TextIO, late: threading.Event
+) -> type[AsyncKernelManager]:
+    """A manager of kernels that run this interpreter, and no other that happens to be registered.
+
+    What the kernel process itself prints, such as its complaints when it is stopped, goes into ``noise``; a kernel that
+    starts when it is ``late`` already is killed at once.
+    """
     # compiled modules are worth keeping in a kernel's lifetime of imports, whatever the parent was told
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
@@ -245,7 +252,9 @@ def _kernel_class(started: list[AsyncKernelManager], sockets: Path | None) -> ty
             if sockets is not None:
                 self.transport, self.ip = "ipc", str(sockets / "k")
                 self.connection_file = str(sockets / "connection.json")
-            await super()._async_start_kernel(**{**kwargs, "env": environment})
+            await super()._async_start_kernel(**{**kwargs, "env": environment, "stdout": noise, "stderr": noise})
+            if late.is_set():
+                _kill(started)
 
         start_kernel = _async_start_kernel
 
@@ -263,20 +272,32 @@ def _sockets() -> Iterator[Path | None]:
 
 
 @contextlib.contextmanager
-def _logged(log: Path) -> Iterator[None]:
+def _logged(log: Path) -> Iterator[TextIO]:
     """What papermill says in this thread goes into ``log``; runs in other threads have logs of their own."""
     logger = logging.getLogger("papermill")
-    handler = logging.FileHandler(log, encoding="utf-8")
+    stream = log.open("a", encoding="utf-8")
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     thread = threading.get_ident()
     handler.addFilter(lambda record: record.thread == thread)
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)  # and left there: another thread may still be logging
     try:
-        yield
+        yield stream
     finally:
         logger.removeHandler(handler)
-        handler.close()
+        stream.close()
+
+
+@contextlib.contextmanager
+def _own_loop() -> Iterator[None]:
+    """Close the event loop that the client makes for each thread, and with it two sockets; the main thread keeps its own."""
+    try:
+        yield
+    finally:
+        loop = ensure_event_loop()
+        if threading.current_thread() is not threading.main_thread() and not loop.is_running():
+            loop.close()
 
 
 def _kill(kernels: list[AsyncKernelManager]) -> None:

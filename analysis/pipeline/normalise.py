@@ -168,6 +168,9 @@ def _output(output: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNod
         output.text = output.text.replace(str(folder), ".")
         return output
     output.metadata = {}
-    if "<table" in output.get("data", {}).get("text/html", ""):
+    output.data = {
+        kind: held.replace(str(folder), ".") if isinstance(held, str) else held for kind, held in output.data.items()
+    }
+    if "<table" in output.data.get("text/html", ""):
         output.data.pop("text/latex", None)
     return output

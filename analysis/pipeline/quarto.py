@@ -73,7 +73,10 @@ def render(notebook: Path, to: str) -> bytes:
         made = next(iter(sorted((project / "_site").rglob(f"report.{to}"))), None)
         if done.returncode or made is None:
             tail = plain(" ".join((done.stderr or done.stdout).split()[-60:]), width=600)
-            raise RenderError(Fault(file=notebook.name, what=f"quarto failed with exit code {done.returncode}: {tail}"))
+            missing = "" if done.returncode else f" and made no report.{to}"
+            raise RenderError(
+                Fault(file=notebook.name, what=f"quarto failed with exit code {done.returncode}{missing}: {tail}")
+            )
         return made.read_bytes()
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import nbformat
 from pydantic import BaseModel
 
-from analysis.errors import ExecutionError, Fault, GatebookError
+from analysis.errors import ExecutionError, Fault, GatebookError, plain
 from analysis.inputs import Layout, expand
 from analysis.pipeline import execute, html, normalise, pdf, provenance, quarto
 from analysis.present.format import slug
@@ -24,6 +24,7 @@ from analysis.study import Study, share_folder, write_files
 
 Renderer = Literal["auto", "quarto", "builtin"]
 Format = Literal["html", "pdf"]
+FAILED = ".failed"  # ends the folder of a run that failed, and no other
 FILE_NAMES: Mapping[Format, str] = {"html": "index.html", "pdf": "report.pdf"}
 
 
@@ -92,6 +93,7 @@ def make(
         write_files(work, {"run.json": dumps(record)})
     except BaseException as error:
         _keep_failed(work, target, error)
+        say(f"not made; what the run left lies in {_failed(target)}")
         raise
     _replace(work, target)
     return Report(folder=target, result=load(target / "result.json"), renderer=chosen)
@@ -105,8 +107,13 @@ def choose(renderer: Renderer) -> str:
 
 
 def folder_name(label: str) -> str:
-    """The folder of a label: from an allow-list of characters, never outside, never hidden."""
-    return slug(label, width=100)
+    """The folder of a label: from an allow-list of characters, never outside, never hidden, never that of a failure.
+
+    >>> folder_name("nightly"), folder_name("nightly.failed"), folder_name("")
+    ('nightly', 'nightly.failed-c8abe4', '8a5eda')
+    """
+    name = slug(label, width=100)
+    return name if name and not name.endswith(FAILED) else slug(f"{label}/", width=100)
 
 
 def _run(
@@ -183,8 +190,11 @@ def _keep_failed(work: Path, target: Path, error: BaseException) -> None:
     work.rename(failed)
     failed.chmod(0o755)
     if isinstance(error, GatebookError):
-        write_files(failed, {"error.txt": error.message() + "\n"})
+        said = error.message()
+    else:
+        said = f"{type(error).__name__}: {plain(error)}" if isinstance(error, Exception) else "stopped"
+    write_files(failed, {"error.txt": said + "\n"})
 
 
 def _failed(target: Path) -> Path:
-    return target.with_name(f"{target.name}.failed")
+    return target.with_name(target.name + FAILED)

@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from analysis.errors import Fault, UsageError
+from analysis.errors import Fault, UsageError, plain
 from analysis.present.format import visible
 from analysis.results import load
 from analysis.study import share_folder
@@ -36,11 +36,13 @@ def assemble(reports: Path, site: Path) -> list[Entry]:
     Raises
     ------
     UsageError
-        When there is no report.
+        When there is no report, or when ``site`` holds something else than a site: it is replaced as a whole.
     """
+    site = site.resolve()
     found = [(path.parent, load(path)) for path in sorted(reports.glob("*/*/result.json")) if _complete(path.parent)]
     if not found:
         raise UsageError(Fault(file=str(reports), what="holds no report", fix="Make one first: gatebook run STUDY …"))
+    _replaceable(site, reports)
     fresh = site.with_name(f".{site.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     entries = [_published(folder, result, reports, fresh) for folder, result in found]
@@ -48,6 +50,20 @@ def assemble(reports: Path, site: Path) -> list[Entry]:
     shutil.rmtree(site, ignore_errors=True)
     fresh.rename(site)
     return entries
+
+
+def _replaceable(site: Path, reports: Path) -> None:
+    """Refuse to put the site where something would be lost."""
+    fix = "Name another folder: --out DIR."
+    reports = reports.resolve()
+    if reports.is_relative_to(site) or site.is_relative_to(reports):
+        raise UsageError(Fault(file=str(site), what="the site and the reports cannot share a folder", fix=fix))
+    if site.exists() and not site.is_dir():
+        raise UsageError(Fault(file=str(site), what="is not a folder", fix=fix))
+    foreign = sorted({path.name for path in site.iterdir()} - {"index.html", "reports"}) if site.exists() else []
+    if foreign:
+        what = f"holds {plain(foreign[0])}, which is not part of a site"
+        raise UsageError(Fault(file=str(site), what=what, fix=fix))
 
 
 def _complete(folder: Path) -> bool:

@@ -147,13 +147,13 @@ def slug(text: str, *, width: int = 60) -> str:
 
 
 def safe_words(text: str) -> str:
-    """The text's ASCII letters, digits and single dots in lower case, everything else as hyphens.
+    """The text's ASCII letters, digits, underscores and single dots in lower case, everything else as hyphens.
 
     >>> safe_words("BERT base / τ=0.70")
     'bert-base-0.70'
     """
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"\.{2,}", ".", re.sub(r"[^a-z0-9.]+", "-", ascii_text)).strip("-.")
+    return re.sub(r"\.{2,}", ".", re.sub(r"[^a-z0-9._]+", "-", ascii_text)).strip("-.")
 
 
 def _no_leading_zero(text: str) -> str:

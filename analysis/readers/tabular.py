@@ -122,9 +122,7 @@ def _unpacked(path: Path, data: bytes) -> bytes:
         if name.endswith(".gz"):
             return gzip.decompress(data)
         if name.endswith(".zst"):
-            zstandard = _optional("zstandard")
-            with zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True) as stream:
-                return bytes(stream.read())
+            return b"".join(_zstandard_frames(data))
     except MissingProgram:
         raise
     except Exception as error:
@@ -132,6 +130,16 @@ def _unpacked(path: Path, data: bytes) -> bytes:
             Fault(file=path.name, what=f"cannot be unpacked ({plain(error)})", fix="The file may be cut short.")
         ) from error
     return data
+
+
+def _zstandard_frames(data: bytes) -> Iterator[bytes]:
+    zstandard = _optional("zstandard")
+    while data:
+        frame = zstandard.ZstdDecompressor().decompressobj()  # a stream reader takes a cut file for a whole one
+        yield frame.decompress(data)
+        if not frame.eof:
+            raise EOFError("Compressed file ended before the end of its frame")
+        data = frame.unused_data
 
 
 def _optional(module: str) -> Any:
@@ -376,12 +384,12 @@ def _columnar(path: Path, data: bytes, suffix: str) -> RawTable:
     read: Callable[[io.BytesIO], Any] = parquet.read_table if suffix == ".parquet" else arrow
     try:
         table = read(io.BytesIO(data))
+        cells = [[_arrow_cell(value) for value in column.to_pylist()] for column in table.columns]
     except Exception as error:
         raise InputError(
             Fault(file=path.name, what=f"cannot be read ({plain(error)})", fix="The file may be cut short.")
         ) from error
     columns = _names(path, list(table.column_names), "")
-    cells = [[_arrow_cell(value) for value in column.to_pylist()] for column in table.columns]
     return RawTable(
         file=path.name,
         stem=stem(path),
@@ -392,4 +400,6 @@ def _columnar(path: Path, data: bytes, suffix: str) -> RawTable:
 
 
 def _arrow_cell(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode()
     return _cell(value) if isinstance(value, str | bool | list | dict) or value is None else str(value)

@@ -180,7 +180,13 @@ def test_the_template_is_not_touched():
 def test_a_later_cell_that_overwrites_a_parameter_is_refused_when_the_result_is_saved(tmp_path):
     runs = tmp_path / "runs.csv"
     runs.write_text("model,budget,seed,score\n" + "".join(f"a,1,{i},0.9\n" for i in range(25)), encoding="utf-8")
-    files = {"data": {"runs": [str(runs)]}, "layouts": None, "rule": None, "label": None, "out_dir": str(tmp_path / "o")}
+    files = {
+        "data": {"runs": [str(runs)]},
+        "layouts": None,
+        "rule": None,
+        "label": None,
+        "out_dir": str(tmp_path / "o"),
+    }
     namespace = {**Params(splits=2).model_dump(), **files}
     session = STUDY.open(namespace)
     namespace["tau"] = 0.95
@@ -293,9 +299,16 @@ def test_a_killed_kernel_names_the_report_and_the_cell(tmp_path):
         run(tmp_path, "import os; os.kill(os.getpid(), 9)", "x")
 
 
+def test_a_kernel_that_does_not_start_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(ExecutionError, match=rf"{KEY}: the kernel did not start: Kernel died"):
+        run(tmp_path, "x")
+
+
 def test_what_the_kernel_itself_complains_about_is_in_the_log_and_nowhere_else(tmp_path, capfd):
-    run(tmp_path, "import os; os.write(int(os.popen('echo 2').read()), b'')", "import sys; print('noise', file=sys.__stderr__)")
+    run(tmp_path, "import sys; print('kernel noise', file=sys.__stderr__, flush=True)")
     assert capfd.readouterr() == ("", "")
+    assert "kernel noise" in (tmp_path / "log.txt").read_text(encoding="utf-8")
 
 
 # ---- the time limit
@@ -313,7 +326,7 @@ def overdue(tmp_path_factory):
     started = time.monotonic()
     with own_temporary_folder() as temporary:
         with pytest.raises(ExecutionError) as caught:
-            run(folder, "x", source, timeout=3)
+            run(folder, "x", source, timeout=6)
         left = list(temporary.iterdir())
     return {
         "seconds": time.monotonic() - started,
@@ -324,11 +337,11 @@ def overdue(tmp_path_factory):
 
 
 def test_the_limit_of_the_whole_notebook_stops_it(overdue):
-    assert overdue["seconds"] < 12
+    assert overdue["seconds"] < 20
 
 
 def test_the_message_names_the_limit_and_the_cell(overdue):
-    assert overdue["message"].startswith(f"{KEY}, cell 4 (step-2): stopped after the time limit of 3 s.")
+    assert overdue["message"].startswith(f"{KEY}, cell 4 (step-2): stopped after the time limit of 6 s.")
 
 
 def test_a_child_process_does_not_survive_the_limit(overdue):
@@ -354,18 +367,40 @@ def test_a_child_process_does_not_survive_a_run_that_ended_well(tmp_path):
 # ---- many at once
 
 
-def test_parallel_kernels_do_not_fight(tmp_path):
+def descriptors():
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.is_dir() else 0
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    root = tmp_path_factory.mktemp("together")
+
     def one(number):
-        folder = tmp_path / str(number)
+        folder = root / str(number)
         folder.mkdir()
         done = run(folder, f"import os; print(os.path.basename(os.getcwd()), 'of {number}')", "print(x)")
         return printed(done), (folder / "log.txt").read_text(encoding="utf-8")
 
-    before = os.getcwd()  # noqa: PTH109
+    before, opened = Path.cwd(), descriptors()
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(one, range(4)))
-    assert [texts for texts, _ in results] == [[f"{n} of {n}\n", "2\n"] for n in range(4)]
-    assert os.getcwd() == before  # noqa: PTH109
-    for number, (_, log) in enumerate(results):
+    return {"results": results, "moved": Path.cwd() != before, "leaked": descriptors() - opened}
+
+
+def test_parallel_kernels_do_not_fight(together):
+    assert [texts for texts, _ in together["results"]] == [[f"{n} of {n}\n", "2\n"] for n in range(4)]
+
+
+def test_parallel_runs_do_not_move_the_caller(together):
+    assert not together["moved"]
+
+
+def test_parallel_runs_keep_their_logs_apart(together):
+    for number, (_, log) in enumerate(together["results"]):
         assert f"{number} of {number}" in log
         assert log.count("Executing notebook with kernel") == 1
+
+
+def test_runs_in_threads_leave_no_open_descriptors(together):
+    assert together["leaked"] <= 1  # the client's own context is made once

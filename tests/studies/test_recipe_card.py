@@ -241,6 +241,19 @@ def test_any_time_reading_needs_more_reruns() -> None:
     assert run(collapsed("m", 0, 33)).gate.verdict == "pass"
 
 
+def test_any_time_reading_of_two_cells_needs_twice_the_evidence() -> None:
+    # E = (1 − .9^(N+1)) / ((N+1)·.1·.9^N) without a failure: 19.2 at 42 and 20.9 at 43, against 2/.10 = 20
+    for runs, verdict in ((42, "undecided"), (43, "pass")):
+        frames = [collapsed(name, 0, runs) for name in ("a", "b")]
+        assert run(*frames, looks="anytime", family="bonferroni").gate.verdict == verdict
+
+
+def test_not_certifiable_names_the_floor_of_the_reading() -> None:
+    # study spec, D 4 and 9: 22 fixed, 34 at any time
+    assert "fewer than the 34 reruns" in unit(run(collapsed("m", 0, 33), looks="anytime"), "m").reason
+    assert "fewer than the 22 reruns" in unit(run(collapsed("m", 0, 21)), "m").reason
+
+
 def test_corrected_method_refuses_to_certify_a_bar_at_chance() -> None:
     frame = collapsed("m", 0, 59)
     assert run(frame, tau=0.5, chance_rate=0.5).gate.verdict == "pass"

@@ -133,12 +133,12 @@ def figures(audit: Audit) -> dict[str, Figure]:
     spread = max(rows, key=lambda unit: unit.sd or 0, default=None)
     texts = {
         "bounds": (
-            "Failure rate of every cell with its one-sided bounds, against the budget.",
+            "Failure rate of every cell with its one-sided bounds, against the budget; beyond sixty cells, the highest bounds.",
             f"Failure rates k/N of {plural(len(rows), 'calibration cell')} with lower and upper bounds; the upper bound "
             f"exceeds the budget {level(params.failure_budget)} in {over}.",
         ),
         "reruns": (
-            "Scores of the reruns, cell by cell, with the bar, the mean and the Gaussian that the mean would imply.",
+            "Scores of the reruns with the bar (dashed), the mean (solid) and the Gaussian that it would imply; beyond twelve cells, the widest.",
             "Histograms of rerun scores. "
             + (
                 f"Widest: {spread.name}, mean {number(spread.mean)}, standard deviation {number(spread.sd)}, {spread.k} of "

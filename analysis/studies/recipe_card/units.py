@@ -124,10 +124,17 @@ def _adjusted(
     members = [i for i, (_, n) in enumerate(counts) if judged[i] and n]
     if family == "none" or not members:
         return adjusted
-    raw = [budget_p_value(*counts[i], budget=params.failure_budget) for i in members]
+    raw = [_p_value(*counts[i], params) for i in members]
     for i, p in zip(members, (holm if family == "holm" else bonferroni)(raw).tolist(), strict=True):
         adjusted[i] = p
     return adjusted
+
+
+def _p_value(k: int, n: int, params: Params) -> float:
+    """p-value of β > budget; 1/E where the reruns were looked at as they came, which is valid at any time."""
+    if params.looks == "anytime":
+        return min(1.0, 1 / anytime_evidence(k, n, budget=params.failure_budget))
+    return budget_p_value(k, n, budget=params.failure_budget)
 
 
 def count(cell: Cell, params: Params, tau: float) -> tuple[int, int]:
@@ -203,7 +210,7 @@ def _audited(
         evidence=float(anytime_evidence(k, n, budget=budget)),
         anytime_floor=_anytime_floor(budget, delta, 0),
         posterior=posterior_over_budget(k, n, budget=budget) if n else None,
-        p_value=budget_p_value(k, n, budget=budget) if n else None,
+        p_value=_p_value(k, n, params) if n else None,
         p_adjusted=p_corrected,
     )
     return replace(unit, reason=_reason(unit, params))
@@ -306,7 +313,8 @@ def _reason(unit: CellAudit, params: Params) -> str:
         return f"{counted}: the upper bound {prob(unit.upper)} is within the budget {budget}"
     more = f"{plural(unit.still_needed or 0, 'more rerun')} without a failure would support it"
     if unit.status == NOT_CERTIFIABLE:
-        return f"{counted}: fewer than the {unit.floor} reruns that even zero failures need; {more}"
+        floor = unit.anytime_floor if params.looks == "anytime" else unit.floor
+        return f"{counted}: fewer than the {floor} reruns that even zero failures need; {more}"
     if unit.upper is not None and unit.upper <= params.failure_budget:
         return f"{counted}: within the budget alone (upper bound {prob(unit.upper)}), but not {_stricter(params)}"
     return f"{counted}: the upper bound {prob(unit.upper)} is above the budget {budget}; {more}"

@@ -1,0 +1,179 @@
+"""The site: an index of the reports that are complete, and nothing that acts."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from analysis.errors import UsageError
+from analysis.pipeline.site import assemble
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "javascript:alert(1)",
+    "{{ 7*7 }}",
+    "\x1b[31m\u202e🙂",
+]
+
+
+def report(reports, name, verdict="pass", label=None, study="recipe-card", headline="3 of 59 cells."):
+    folder = reports / study / name
+    (folder / "tables").mkdir(parents=True)
+    result = {
+        "schema": "gatebook/result/1",
+        "study": study,
+        "label": name if label is None else label,
+        "gate": {"verdict": verdict, "reason": "", "checks": []},
+        "headline": headline,
+    }
+    (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
+    (folder / "index.html").write_text("<p>page</p>", encoding="utf-8")
+    (folder / "tables" / "cards.csv").write_text("a\n", encoding="utf-8")
+    (folder / "log.txt").write_text("/home/me\n", encoding="utf-8")
+    (folder / "run.json").write_text("{}", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def reports(tmp_path):
+    return tmp_path / "reports"
+
+
+@pytest.fixture
+def site(tmp_path):
+    return tmp_path / "_site"
+
+
+def index(site):
+    return (site / "index.html").read_text(encoding="utf-8")
+
+
+def text(site):
+    return " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", index(site), flags=re.DOTALL).split())
+
+
+def test_the_index_lists_reports_with_their_verdicts_in_words(reports, site):
+    for name, verdict in [("a", "pass"), ("b", "refuse"), ("c", "undecided"), ("d", "pass")]:
+        report(reports, name, verdict, headline=f"headline of {name}")
+    entries = assemble(reports, site)
+    assert [(entry.label, entry.verdict) for entry in entries] == [
+        ("a", "pass"),
+        ("b", "refuse"),
+        ("c", "undecided"),
+        ("d", "pass"),
+    ]
+    shown = text(site)
+    assert "4 reports: 2 pass, 1 undecided, 1 refuse." in shown
+    assert "✓ pass recipe-card · a headline of a" in shown
+    assert "✕ refuse recipe-card · b headline of b" in shown
+    assert "? undecided recipe-card · c headline of c" in shown
+
+
+def test_every_link_leads_to_a_copy(reports, site):
+    folder = report(reports, "a")
+    (folder / "report.pdf").write_bytes(b"%PDF")
+    assemble(reports, site)
+    links = re.findall(r'href="([^"]*)"', index(site))
+    assert sorted(links) == [f"reports/recipe-card/a/{name}" for name in ("index.html", "report.pdf", "result.json")]
+    assert all((site / link).is_file() for link in links)
+    assert (site / "reports/recipe-card/a/tables/cards.csv").is_file()
+
+
+def test_what_differs_between_runs_is_not_published(reports, site):
+    report(reports, "a")
+    assemble(reports, site)
+    assert not list(site.rglob("log.txt")) + list(site.rglob("run.json"))
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_labels_are_text(reports, site, hostile):
+    report(reports, "safe", label=hostile, headline=hostile)
+    assemble(reports, site)
+    assert set(re.findall(r"<([a-z]\w*)", index(site))) <= {
+        *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "ol", "li", "span", "a")
+    }
+    assert not re.search(r"<[^>]+ on\w+=", index(site))
+    assert "\x1b" not in index(site)
+    assert "\u202e" not in index(site)
+
+
+def test_failed_and_incomplete_folders_are_not_published(reports, site):
+    report(reports, "a")
+    report(reports, "b.failed")
+    report(reports, ".c-xyz")
+    (report(reports, "d") / "index.html").unlink()
+    (report(reports, "e") / "result.json").unlink()
+    assert [entry.label for entry in assemble(reports, site)] == ["a"]
+    assert [path.name for path in (site / "reports" / "recipe-card").iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_no_report_is_wrong_use(reports, site, there):
+    if there:
+        report(reports, "a.failed")
+    with pytest.raises(UsageError, match="holds no report"):
+        assemble(reports, site)
+    assert not site.exists()
+
+
+def test_the_index_asks_for_nothing(reports, site):
+    report(reports, "a")
+    assemble(reports, site)
+    assert not re.search(r"https?:|//|@import|url\(|<script|<link|<img", index(site))
+    assert "default-src 'none'" in index(site)
+
+
+def test_a_rebuild_removes_what_vanished_and_leaves_nothing_beside(reports, site):
+    report(reports, "a")
+    gone = report(reports, "b")
+    assemble(reports, site)
+    assert (site / "reports/recipe-card/b/index.html").exists()
+    gone.rename(gone.with_name("b.failed"))
+    assemble(reports, site)
+    assert [path.name for path in (site / "reports/recipe-card").iterdir()] == ["a"]
+    assert sorted(path.name for path in site.parent.iterdir()) == ["_site", "reports"]
+
+
+def test_two_sites_of_the_same_reports_are_equal(reports, site):
+    report(reports, "b")
+    report(reports, "a")
+    assemble(reports, site)
+    first = index(site)
+    assemble(reports, site)
+    assert index(site) == first
+
+
+def test_a_folder_that_is_not_a_site_is_never_replaced(reports, tmp_path):
+    report(reports, "a")
+    mine = tmp_path / "docs"
+    mine.mkdir()
+    (mine / "thesis.tex").write_text("years of work", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"docs.*thesis\.tex"):
+        assemble(reports, mine)
+    assert (mine / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize("out", [".", "..", "reports", "reports/recipe-card", "reports/site"])
+def test_the_site_never_takes_the_place_of_its_reports(reports, tmp_path, monkeypatch, out):
+    folder = report(reports, "a")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError):
+        assemble(reports.relative_to(tmp_path), Path(out))
+    assert (folder / "index.html").exists()
+
+
+def test_an_empty_folder_and_an_old_site_are_taken(reports, site):
+    report(reports, "a")
+    site.mkdir()
+    assemble(reports, site)
+    assemble(reports, site)
+    assert (site / "index.html").exists()
+
+
+def test_a_broken_result_is_named(reports, site):
+    folder = report(reports, "a")
+    (folder / "result.json").write_text('{"schema": "gatebook/result/1"', encoding="utf-8")
+    with pytest.raises(UsageError, match=r"result\.json: is not valid JSON"):
+        assemble(reports, site)

@@ -1,0 +1,78 @@
+"""The gate over its checks, and ``result.json`` out and in."""
+
+import itertools
+import json
+
+import pytest
+
+from analysis.errors import UsageError
+from analysis.results import SCHEMA, dumps, load, worst
+
+
+# product.md: refuse, then undecided, then pass; what was not measured never passes.
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([], "undecided"),
+        (["pass"], "pass"),
+        (["pass", "pass"], "pass"),
+        (["pass", "undecided"], "undecided"),
+        (["pass", "refuse"], "refuse"),
+        (["undecided", "refuse", "pass"], "refuse"),
+    ],
+)
+def test_the_gate_is_the_worst_of_its_checks_in_any_order(verdicts, expected):
+    assert {worst(order) for order in itertools.permutations(verdicts)} == {expected}
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_lacks_is_never_written(number):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        dumps({"tables": [[number]]})
+
+
+def test_text_is_written_as_utf8_and_comes_back():
+    value = {"τ": ["हिन्दी", "\x00", "</script>"], "n": [1, 0.1, None, True]}
+    text = dumps(value)
+    assert json.loads(text) == value
+    assert text.startswith('{\n "τ"')
+    assert text.endswith("}\n")
+
+
+def test_a_float_keeps_every_digit():
+    assert json.loads(dumps(0.1 + 0.2)) == 0.30000000000000004
+
+
+def test_a_result_is_read(tmp_path):
+    value = {"schema": SCHEMA, "gate": {"verdict": "refuse"}}
+    (tmp_path / "result.json").write_text(dumps(value), encoding="utf-8")
+    assert load(tmp_path / "result.json") == value
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is not valid JSON"),
+        (b"{", "is not valid JSON"),
+        (b"\xff", "is not valid JSON"),
+        (b"[" * 100_000, "is not valid JSON"),
+        (b"[]", "is not a gatebook/result/1 file"),
+        (b'{"schema": "gatebook/result/2", "gate": {"verdict": "pass"}}', "is not a gatebook/result/1 file"),
+        (b'{"schema": "gatebook/result/1"}', "is not a gatebook/result/1 file"),
+        (b'{"schema": "gatebook/result/1", "gate": []}', "is not a gatebook/result/1 file"),
+        (b'{"schema": "gatebook/result/1", "gate": {}}', "is not a gatebook/result/1 file"),
+        (b'{"schema": "gatebook/result/1", "gate": {"verdict": "PASS"}}', "is not a gatebook/result/1 file"),
+        (b'{"schema": "gatebook/result/1", "gate": {"verdict": ["pass"]}}', "is not a gatebook/result/1 file"),
+    ],
+)
+def test_a_file_that_is_no_result_is_refused(tmp_path, content, words):
+    path = tmp_path / "result.json"
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"result.json: {words}")
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="cannot be read"):
+        load(tmp_path / "nope.json")
