@@ -14,7 +14,8 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.errors import Fault, InputError, is_whole, plain, raise_all
-from analysis.readers.tabular import SUFFIXES, RawTable, data_suffix, read_raw
+from analysis.readers.raw import RawTable, data_suffix
+from analysis.readers.tabular import SUFFIXES, read_raw
 from analysis.schema import Demanded, Schema, is_missing
 
 
@@ -148,7 +149,7 @@ def read(
         origin += [(raw.file, place) for place in places]
         files.append(InputFile(file=path.name, sha256=hashlib.sha256(data).hexdigest(), rows=len(frame)))
     raise_all(InputError, _merged(faults))
-    return replace(_checked(frames, files, origin, schema, read_rows), sources=layout.columns)
+    return replace(_checked(frames, files, origin, schema, demanded, read_rows), sources=layout.columns)
 
 
 def from_frame(frame: pd.DataFrame, schema: Schema, *, demanded: Demanded | None = None) -> Input:
@@ -162,7 +163,7 @@ def from_frame(frame: pd.DataFrame, schema: Schema, *, demanded: Demanded | None
     names = [str(name) for name in frame.columns]
     twice = sorted({name for name in names if names.count(name) > 1})
     raise_all(InputError, (Fault(file=schema.name, what=f"the column {plain(name)} stands twice") for name in twice))
-    cells = {name: [_as_text(cell) for cell in frame.iloc[:, i]] for i, name in enumerate(names)}
+    cells = {name: [_as_text(cell) for cell in frame.iloc[:, i].to_numpy()] for i, name in enumerate(names)}
     text = pd.DataFrame(cells, dtype=object)
     faults = schema.missing_columns(names, (), demanded or Demanded())
     faults += [
@@ -176,7 +177,8 @@ def from_frame(frame: pd.DataFrame, schema: Schema, *, demanded: Demanded | None
     raise_all(InputError, faults)
     digest = hashlib.sha256(text.to_csv(index=False, lineterminator="\n").encode()).hexdigest()
     origin = [("data frame", f"row {row}") for row in range(len(text))]
-    return _checked([text], [InputFile(file=None, sha256=digest, rows=len(text))], origin, schema, len(text))
+    files = [InputFile(file=None, sha256=digest, rows=len(text))]
+    return _checked([text], files, origin, schema, demanded or Demanded(), len(text))
 
 
 def expand(paths: Iterable[str | Path]) -> list[Path]:
@@ -233,10 +235,11 @@ def _checked(
     files: list[InputFile],
     origin: list[tuple[str, str]],
     schema: Schema,
+    demanded: Demanded,
     read_rows: int,
 ) -> Input:
     whole = pd.concat(frames, ignore_index=True).fillna("") if len(frames) > 1 else frames[0]
-    typed, faults = schema.check(whole, lambda row: origin[row])
+    typed, faults = schema.check(whole, lambda row: origin[row], demanded)
     raise_all(InputError, faults)
     if not len(typed):
         raise InputError(Fault(file=schema.name, what="no row passed the filter", fix="Check `filter:` in -f."))

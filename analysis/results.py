@@ -16,6 +16,10 @@ from analysis.present.table import Table
 
 SCHEMA = "gatebook/result/1"
 SCHEMA_FILE = Path(__file__).with_name("result.schema.json")
+KEYS = (
+    "schema", "study", "label", "signature", "parameters", "inputs", "layouts", "rule", "gate", "headline", "units",
+    "tables", "figures",
+)  # fmt: skip
 Verdict = Literal["pass", "undecided", "refuse"]
 WORST_FIRST: tuple[Verdict, ...] = ("refuse", "undecided", "pass")
 
@@ -145,8 +149,9 @@ def load(path: Path) -> dict[str, Any]:
         raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror)})")) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(Fault(file=path.name, what=f"is not valid JSON ({plain(error)})")) from error
-    gate = value.get("gate") if isinstance(value, dict) and value.get("schema") == SCHEMA else None
-    if not isinstance(gate, dict) or gate.get("verdict") not in WORST_FIRST:
+    whole = isinstance(value, dict) and value.get("schema") == SCHEMA and set(KEYS) <= value.keys()
+    gate = value["gate"] if whole else None
+    if not isinstance(gate, dict) or gate.get("verdict") not in WORST_FIRST or not isinstance(gate.get("checks"), list):
         raise UsageError(
             Fault(file=path.name, what=f"is not a {SCHEMA} file", fix="Give the result.json of a report folder.")
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import pandas as pd
@@ -34,10 +34,23 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demanded:
-    """Columns that the parameters ask for, and the other way out when they are missing."""
+    """What the parameters ask of a table beyond its schema.
+
+    Attributes
+    ----------
+    columns
+        Columns that must be there and hold something in every row; ``hint`` is the other way out when they are not.
+    key
+        Columns that together name a row once, the last of them the one that tells rows apart; absent ones do not count.
+    ranges
+        Closed intervals of number columns; ``range_hint`` is the way out for a value outside.
+    """
 
     columns: tuple[str, ...] = ()
     hint: str = ""
+    key: tuple[str, ...] = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    range_hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +105,9 @@ class Schema:
                     return other
         return "COLUMN"
 
-    def check(self, frame: pd.DataFrame, place: Place) -> tuple[pd.DataFrame, list[Fault]]:
+    def check(
+        self, frame: pd.DataFrame, place: Place, demanded: Demanded | None = None
+    ) -> tuple[pd.DataFrame, list[Fault]]:
         """Turn a frame of text into typed columns.
 
         Parameters
@@ -101,6 +116,8 @@ class Schema:
             All cells are text; one row per record.
         place
             Names file and line of a row position.
+        demanded
+            What the parameters ask for beyond the schema.
 
         Returns
         -------
@@ -108,10 +125,12 @@ class Schema:
             Number columns as float64 (no value is NaN), choice columns lower-cased (no value is ``""``), everything
             else the text as it stood. Faults name file, line, column and value.
         """
-        typed, faults = frame.copy(), []
-        for column in self.columns:
-            if column.name not in frame:
+        demanded = demanded or Demanded()
+        typed, faults = frame.copy(), _empty(demanded, frame, place)
+        for declared in self.columns:
+            if declared.name not in frame:
                 continue
+            column = _ranged(declared, demanded)
             cells = frame[column.name].tolist()
             if column.kind == "number":
                 values, found = _numbers(column, cells, place)
@@ -120,13 +139,13 @@ class Schema:
             elif column.kind == "choice":
                 typed[column.name] = [_choice(cell) for cell in cells]
                 faults += _bad_choices(column, cells, place)
-            elif column.required:
+            elif column.required and column.name not in demanded.columns:
                 faults += [
                     _fault(column, cell, place(row), "is empty", "Every row needs one")
                     for row, cell in enumerate(cells)
                     if not cell.strip()
                 ]
-        return typed, faults
+        return typed, faults + _repeated(demanded, frame, place)
 
 
 def is_missing(cell: str) -> bool:
@@ -178,6 +197,53 @@ def _fault(column: Column, cell: str, where: tuple[str, str], what: str, fix: st
     return Fault(
         file=file, place=f"{line}, column {column.name}", what=f"{plain(repr(cell), width=60)} {what}", fix=fix + "."
     )
+
+
+def _ranged(column: Column, demanded: Demanded) -> Column:
+    if column.name not in demanded.ranges:
+        return column
+    low, high = demanded.ranges[column.name]
+    return replace(column, low=low, high=high, help=demanded.range_hint)
+
+
+def _empty(demanded: Demanded, frame: pd.DataFrame, place: Place) -> list[Fault]:
+    faults = []
+    for name in demanded.columns:
+        for row, cell in enumerate(frame[name].tolist()):
+            if not cell.strip():
+                file, line = place(row)
+                faults.append(
+                    Fault(file=file, place=f"{line}, column {name}", what="is empty", fix="Every row needs one.")
+                )
+    return faults
+
+
+def _repeated(demanded: Demanded, frame: pd.DataFrame, place: Place) -> list[Fault]:
+    """Rows whose key stood before, each with the line of the first."""
+    key = [name for name in demanded.key if name in frame]
+    if not key:
+        return []
+    faults = []
+    again = frame.duplicated(key, keep="first").to_numpy()
+    if not again.any():
+        return []
+    first: dict[tuple[str, ...], int] = {}
+    for row, cells in enumerate(zip(*(frame[name].tolist() for name in key), strict=True)):
+        if not again[row]:
+            first.setdefault(cells, row)
+            continue
+        (file, line), (other_file, other) = place(row), place(first[cells])
+        where = other if other_file == file else f"{other_file} {other}"
+        same = f" for the same {', '.join(key[:-1])}" if len(key) > 1 else ""
+        faults.append(
+            Fault(
+                file=file,
+                place=f"{line}, column {key[-1]}",
+                what=f"{plain(repr(cells[-1]), width=60)} stands twice{same} (first at {where})",
+                fix="Remove the copy, or name the column that tells the two apart.",
+            )
+        )
+    return faults
 
 
 def _plural(noun: str, items: Sequence[object]) -> str:

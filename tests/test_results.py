@@ -2,11 +2,12 @@
 
 import itertools
 import json
+from pathlib import Path
 
 import pytest
 
 from analysis.errors import UsageError
-from analysis.results import SCHEMA, dumps, load, worst
+from analysis.results import KEYS, SCHEMA, dumps, load, worst
 
 
 # product.md: refuse, then undecided, then pass; what was not measured never passes.
@@ -44,7 +45,7 @@ def test_a_float_keeps_every_digit():
 
 
 def test_a_result_is_read(tmp_path):
-    value = {"schema": SCHEMA, "gate": {"verdict": "refuse"}}
+    value = {**dict.fromkeys(KEYS), "schema": SCHEMA, "gate": {"verdict": "refuse", "checks": []}}
     (tmp_path / "result.json").write_text(dumps(value), encoding="utf-8")
     assert load(tmp_path / "result.json") == value
 
@@ -76,3 +77,10 @@ def test_a_file_that_is_no_result_is_refused(tmp_path, content, words):
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(UsageError, match="cannot be read"):
         load(tmp_path / "nope.json")
+
+
+def test_a_file_with_only_a_verdict_is_not_a_result(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps({"schema": SCHEMA, "gate": {"verdict": "pass"}}), encoding="utf-8")
+    with pytest.raises(UsageError, match=f"result.json: is not a {SCHEMA} file"):
+        load(path)

@@ -16,7 +16,8 @@ from analysis.present.format import visible
 
 PARAMETERS, INJECTED, REMOVE = "parameters", "injected-parameters", "remove-cell"
 _LABEL = re.compile(r"^#\|\s*label:\s*(?P<label>\S+)\s*$", re.MULTILINE)
-_REFERENCE = re.compile(r"(?<![\w\\`])@(?P<name>[A-Za-z][\w:-]*)")
+_TITLE = re.compile(r"\A\s*# [^\n]*")
+_REFERENCE = re.compile(r"```.*?```|`[^`\n]*`|(?<![\w\\])@(?P<name>[A-Za-z][\w:-]*)", re.DOTALL)  # or code, passed over
 
 
 def normalise(
@@ -130,9 +131,8 @@ def _cleaned(
 
 def _narrative(source: str, labels: set[str]) -> str:
     """Markdown without its first-level heading (the front matter's title), stray ``@words`` made text."""
-    lines = [line for line in source.split("\n") if not line.startswith("# ")]
-    text = "\n".join(lines).strip("\n")
-    return _REFERENCE.sub(lambda m: m[0] if m["name"] in labels else "\\" + m[0], text)
+    text = _TITLE.sub("", source).strip("\n")
+    return _REFERENCE.sub(lambda m: m[0] if m["name"] is None or m["name"] in labels else "\\" + m[0], text)
 
 
 def _relocatable(source: str) -> str:
@@ -167,7 +167,7 @@ def _output(output: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNod
     if output.output_type == "stream":
         output.text = output.text.replace(str(folder), ".")
         return output
-    output.metadata = {}
+    output.metadata = {k: v for k, v in output.metadata.items() if k == "image/png"}  # its size, or it fills the page
     output.data = {
         kind: held.replace(str(folder), ".") if isinstance(held, str) else held for kind, held in output.data.items()
     }

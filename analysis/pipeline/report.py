@@ -110,10 +110,10 @@ def folder_name(label: str) -> str:
     """The folder of a label: from an allow-list of characters, never outside, never hidden, never that of a failure.
 
     >>> folder_name("nightly"), folder_name("nightly.failed"), folder_name("")
-    ('nightly', 'nightly.failed-c8abe4', '8a5eda')
+    ('nightly', 'nightly.failed-c8abe4', 'e3b0c4')
     """
     name = slug(label, width=100)
-    return name if name and not name.endswith(FAILED) else slug(f"{label}/", width=100)
+    return slug(f"{label}/", width=100) if name.endswith(FAILED) else name
 
 
 def _run(

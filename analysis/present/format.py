@@ -49,6 +49,8 @@ def number(value: float | None, digits: int = 4) -> str:
         return DASH
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}".replace("-", "−")
+    if 10**digits <= abs(value) < 1e15:
+        return f"{value:,.0f}".replace("-", "−")
     text = f"{value:.{digits}g}".replace("-", "−", 1 if value < 0 else 0)
     return text if "e" in text else _no_leading_zero(text)
 
@@ -140,7 +142,7 @@ def slug(text: str, *, width: int = 60) -> str:
     name = safe_words(text)[:width].strip("-.")
     if name.split(".")[0] in _WINDOWS:
         name = name.replace(".", "-")  # Windows looks at what stands before the first dot
-    elif name == text:
+    elif name and name == text:
         return name
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
     return f"{name}-{digest}" if name else digest

@@ -5,7 +5,6 @@ import contextlib
 import datetime
 import decimal
 import json
-import os
 import subprocess
 import sys
 import tempfile

@@ -182,6 +182,11 @@ def test_the_heading_that_is_the_title_is_taken_out():
     assert [cell.source for cell in notebook.cells[1:]] == ["Why.\n\n## Next"]
 
 
+def test_code_in_the_narrative_is_left_alone():
+    text = "Why.\n\n```python\n# a comment\n@decorated\n```\n\nUse `x @y` or @z."
+    assert clean(v4.new_markdown_cell(text)).cells[1].source == text.replace("or @z", "or \\@z")
+
+
 def test_latex_is_dropped_where_html_holds_a_table():
     both = clean(code("x", shown(html="<table></table>", latex="\\begin{table}", plain="t"))).cells[1].outputs[0]
     assert sorted(both.data) == ["text/html", "text/plain"]

@@ -27,6 +27,10 @@ def report(reports, name, verdict="pass", label=None, study="recipe-card", headl
         "label": name if label is None else label,
         "gate": {"verdict": verdict, "reason": "", "checks": []},
         "headline": headline,
+        "signature": "study=recipe-card",
+        "rule": None,
+        **{key: {} for key in ("parameters", "layouts", "tables", "figures")},
+        **{key: [] for key in ("inputs", "units")},
     }
     (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
     (folder / "index.html").write_text("<p>page</p>", encoding="utf-8")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
 
 from analysis.errors import InputError
-from analysis.readers.tabular import read_raw, stem
+from analysis.readers.raw import stem
+from analysis.readers.tabular import read_raw
 
 SPELLINGS = ("1.10", "007", "12e4567", "1e-3", "NO", "0.70")
 cells = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -318,3 +319,14 @@ class TestAnyFile:
     )
     def test_the_stem_has_no_suffix_of_data_or_packing(self, name, expected):
         assert stem(Path(name)) == expected
+
+
+def test_narrow_floats_of_parquet_keep_their_decimal(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    parquet.write_table(pa.table({"score": pa.array([0.7, None], type=pa.float32())}), buffer)
+    assert read_raw(tmp_path / "runs.parquet", buffer.getvalue()).rows == [("0.7",), ("",)]
+
+
+def test_a_short_list_in_a_json_list_of_lists_is_refused() -> None:
+    with pytest.raises(InputError, match="record 2: 1 values where other records have 2"):
+        read_raw(Path("a.json"), b"[[1, 2], [3]]")

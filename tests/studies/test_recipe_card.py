@@ -192,7 +192,9 @@ def test_a_claim_reads_the_target_audit_and_no_other() -> None:
 
 
 def test_a_claim_without_any_target_is_refused_for_every_cell() -> None:
-    result = run(collapsed("a", 0, 59, dataset="SST-2"), collapsed("b", 0, 59, dataset="SST-2"), claim={"dataset": "IMDB"})
+    result = run(
+        collapsed("a", 0, 59, dataset="SST-2"), collapsed("b", 0, 59, dataset="SST-2"), claim={"dataset": "IMDB"}
+    )
     assert [u.status for u in result.units if u.audit == "target"] == ["refused: no target audit"] * 2
 
 
@@ -333,15 +335,31 @@ def test_largest_certifiable_bar_is_the_order_statistic() -> None:
 def test_a_repeated_seed_names_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("model,budget,seed,score\nm,5,1,0.9\nm,5,2,0.9\nm,5,1,0.8\n")
-    with pytest.raises(InputError, match=r"runs.csv, line 4, column seed: seed '1' stands twice .* line 2"):
+    with pytest.raises(
+        InputError, match=r"runs.csv, line 4, column seed: '1' stands twice for the same model, budget .* line 2"
+    ):
         ask("recipe-card", [str(path)], [], [], [], None, None)
 
 
 def test_a_score_in_percent_is_refused_with_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("model,budget,seed,score\nm,5,1,71.2\n")
-    with pytest.raises(InputError, match=r"runs.csv, line 2, column score: 71.2 is outside .*score_range"):
+    with pytest.raises(InputError, match=r"runs.csv, line 2, column score: '71.2' is outside .*score_range"):
         ask("recipe-card", [str(path)], [], [], [], None, None)
+
+
+def test_all_faults_of_a_file_come_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("model,budget,seed,score\nm,5,1,abc\nm,5,2,1.2\nm,5,2,0.5\n,5,3,0.5\n")
+    with pytest.raises(InputError) as info:
+        ask("recipe-card", [str(path)], [], [], [], None, None)
+    places = [fault.place for fault in info.value.faults]
+    assert places == ["line 5, column model", "line 2, column score", "line 3, column score", "line 4, column seed"]
+
+
+def test_narrow_floats_stand_for_the_decimal_they_were_written_as() -> None:
+    frame = reruns("m", [0.7] * 22).astype({"score": "float32"})
+    assert unit(run(frame), "m").k == 0
 
 
 def test_mixed_settings_inside_a_cell_are_refused() -> None:
@@ -351,7 +369,9 @@ def test_mixed_settings_inside_a_cell_are_refused() -> None:
 
 def test_missing_cell_columns_offer_both_ways_out() -> None:
     frame = pd.DataFrame({"name": ["m"], "run": [1], "accuracy": [0.9]})
-    with pytest.raises(InputError, match="--map model=name --map budget=COLUMN --map seed=run --map score=accuracy") as info:
+    with pytest.raises(
+        InputError, match="--map model=name --map budget=COLUMN --map seed=run --map score=accuracy"
+    ) as info:
         recipe_card.run({"runs": frame}, Params())
     assert "-p 'cell=[\"model\"]'" in str(info.value)
 
@@ -400,7 +420,9 @@ def test_result_and_cards_fit_their_schemas(example: StudyResult) -> None:
 
 
 def test_a_card_carries_the_counts_of_its_cell(example: StudyResult) -> None:
-    found = next(u for u in example.units if u.cell == {"model": "BERT-base", "budget": "500"} and u.audit == "calibration")
+    found = next(
+        u for u in example.units if u.cell == {"model": "BERT-base", "budget": "500"} and u.audit == "calibration"
+    )
     card = cards.as_card(found, example)
     assert (card["n"], card["k"], card["tau"], card["failure_budget"], card["delta"]) == (59, 0, 0.7, 0.1, 0.1)
     assert card["recipe"]["learning_rate"] == "2e-5"

@@ -13,7 +13,20 @@ from analysis.results import StudyResult, dumps
 
 SCHEMA = "gatebook/recipe-card/1"
 SCHEMA_FILE = Path(__file__).with_name("card.schema.json")
-_FIELDS = ("cell", "recipe", "audit", "dataset", "n", "k", "upper", "lower", "floor", "still_needed", "status", "reason")
+_FIELDS = (
+    "cell",
+    "recipe",
+    "audit",
+    "dataset",
+    "n",
+    "k",
+    "upper",
+    "lower",
+    "floor",
+    "still_needed",
+    "status",
+    "reason",
+)
 
 
 def files(result: StudyResult) -> Mapping[str, str]:

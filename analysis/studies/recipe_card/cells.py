@@ -128,8 +128,12 @@ def cell_name(cell: Mapping[str, str]) -> str:
 
 
 def demands(params: Params) -> Demanded:
-    """The columns that ``cell`` and ``claim`` name."""
+    """The columns that ``cell`` and ``claim`` name, a seed once in each, scores inside the range."""
+    low, high = params.score_range
     return Demanded(
+        key=(*params.cell, *(params.claim or {}), "audit", "dataset", "seed"),
+        ranges={"score": (low, high)},
+        range_hint=f"Correct it, or say what the range is: -p 'score_range=[{low:g}, 100]'",
         columns=(*params.cell, *(params.claim or {})),
         hint="or name other columns for the cell: -p 'cell=[\"model\"]'.",
     )
@@ -141,10 +145,10 @@ def collect(runs: Input, params: Params) -> list[Cell]:
     Raises
     ------
     InputError
-        Scores outside the range, a (cell, seed) that stands twice, an empty cell column, mixed settings in a cell.
+        Mixed settings in a cell.
     """
     frame = runs.frame
-    faults = _range_faults(runs, params) + _empty_faults(runs, params)
+    faults: list[Fault] = []
     keys = [*params.cell, *(name for name in (params.claim or {}) if name not in params.cell)]
     grouped = frame.assign(
         _audit=frame["audit"].replace("", "calibration") if "audit" in frame else "calibration",
@@ -152,7 +156,7 @@ def collect(runs: Input, params: Params) -> list[Cell]:
     ).groupby([*keys, "_audit", "_dataset"], sort=False, dropna=False)
     cells = []
     for key, rows in grouped:
-        faults += _seed_faults(runs, rows) + _config_faults(runs, rows)
+        faults += _config_faults(runs, rows)
         named = dict(zip(keys, map(str, key), strict=False))
         cells.append(_cell(rows, named, str(key[-2]), str(key[-1]), params))
     raise_all(InputError, faults)
@@ -205,54 +209,6 @@ def _cell(rows: pd.DataFrame, named: Mapping[str, str], audit: str, dataset: str
         n_items=None if math.isnan(items) else int(items),
         batches=rows["batch"].nunique() if "batch" in rows else None,
     )
-
-
-def _range_faults(runs: Input, params: Params) -> list[Fault]:
-    low, high = params.score_range
-    scores = runs.frame["score"].to_numpy(dtype=float)
-    faults = []
-    for row in np.flatnonzero((scores < low) | (scores > high)):
-        file, line = runs.place(int(row))
-        faults.append(
-            Fault(
-                file=file,
-                place=f"{line}, column score",
-                what=f"{scores[row]:g} is outside the score range [{low:g}, {high:g}]",
-                fix=f"Correct it, or say what the range is: -p 'score_range=[{low:g}, 100]'.",
-            )
-        )
-    return faults
-
-
-def _empty_faults(runs: Input, params: Params) -> list[Fault]:
-    faults = []
-    for name in params.cell:
-        for row in np.flatnonzero([not str(value).strip() for value in runs.frame[name]]):
-            file, line = runs.place(int(row))
-            faults.append(
-                Fault(file=file, place=f"{line}, column {name}", what="is empty", fix="Every row needs a cell.")
-            )
-    return faults
-
-
-def _seed_faults(runs: Input, rows: pd.DataFrame) -> list[Fault]:
-    first: dict[str, int] = {}
-    faults = []
-    for row, seed in zip(rows.index, rows["seed"], strict=True):
-        if seed in first:
-            file, line = runs.place(row)
-            other_file, other = runs.place(first[seed])
-            where = other if other_file == file else f"{other_file} {other}"
-            faults.append(
-                Fault(
-                    file=file,
-                    place=f"{line}, column seed",
-                    what=f"seed {plain(repr(seed), width=60)} stands twice in one cell (first at {where})",
-                    fix="Remove the copy, or name what tells the two apart (cell, audit or dataset).",
-                )
-            )
-        first.setdefault(seed, row)
-    return faults
 
 
 def _config_faults(runs: Input, rows: pd.DataFrame) -> list[Fault]:
