@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -132,8 +131,8 @@ def lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
 
-def register(path: Path) -> Path:
-    """Write the lock of a rule file: digest, date and git commit.
+def register(path: Path, *, commit: str | None) -> Path:
+    """Write the lock of a rule file: digest, date and the commit of the checkout it lies in, None outside one.
 
     Raises
     ------
@@ -155,7 +154,7 @@ def register(path: Path) -> Path:
         "file": path.name,
         "sha256": digest,
         "registered": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _commit(path.parent),
+        "commit": commit,
     }
     lock.write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8", newline="\n")
     return lock
@@ -180,11 +179,3 @@ def _locked_digest(lock: Path) -> str:
         raise RuleError(
             Fault(file=lock.name, what="the lock cannot be read", fix="Restore it from version control.")
         ) from error
-
-
-def _commit(folder: Path) -> str | None:
-    command = ["git", "-C", str(folder.resolve()), "rev-parse", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

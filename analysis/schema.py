@@ -20,7 +20,10 @@ Place = Callable[[int], tuple[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column of an input table: what it is called, what may stand in it, what else it is often called."""
+    """One column of an input table: what it is called, what may stand in it, what else it is often called.
+
+    ``finite`` is false where an infinite number is read as it stands, because the study has a policy for it.
+    """
 
     name: str
     kind: Literal["text", "number", "choice"]
@@ -29,6 +32,7 @@ class Column:
     choices: tuple[str, ...] = ()
     low: float = -math.inf
     high: float = math.inf
+    finite: bool = True
     aliases: tuple[str, ...] = ()
 
 
@@ -167,9 +171,9 @@ def _numbers(column: Column, cells: list[str], place: Place) -> tuple[list[float
             except ValueError:
                 faults.append(_fault(column, cell, place(row), "is not a number", "Leave it empty if there is none"))
             else:
-                if not math.isfinite(value):
+                if not math.isfinite(value) and column.finite:
                     faults.append(_fault(column, cell, place(row), "is not a finite number", "Leave it empty"))
-                elif not column.low <= value <= column.high:
+                elif math.isfinite(value) and not column.low <= value <= column.high:
                     faults.append(
                         _fault(column, cell, place(row), f"is outside [{column.low:g}, {column.high:g}]", column.help)
                     )

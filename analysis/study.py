@@ -18,7 +18,7 @@ from analysis.errors import Fault, GatebookError, InputError, ParameterError, pl
 from analysis.inputs import Input, Layout, close_match, from_frame, read
 from analysis.parameters import Given
 from analysis.present.format import safe_words
-from analysis.present.prose import Sentence, sentence_case
+from analysis.present.prose import Sentence
 from analysis.present.table import Table, TableColumn
 from analysis.results import Outcome, StudyResult, dumps
 from analysis.rules import Rule
@@ -39,7 +39,8 @@ class InputSpec:
 class Study:
     """A study: what it reads, what can be set, how it decides, which notebook shows it.
 
-    ``decide`` gets the checked inputs and the parameters; ``files`` are what a report folder holds beside the common
+    ``decide`` gets the checked inputs and the parameters; ``check`` finds the same faults without deciding and says what
+    would be judged; ``files`` are what a report folder holds beside the common
     ones; ``size`` answers how much data a question needs.
     """
 
@@ -50,6 +51,7 @@ class Study:
     inputs: tuple[InputSpec, ...]
     params: type[BaseModel]
     decide: Callable[[Mapping[str, Input], Any], Outcome]
+    check: Callable[[Mapping[str, Input], Any], str]
     notebook: str
     example: Mapping[str, tuple[str, ...]]
     files: Callable[[StudyResult], Mapping[str, str]]
@@ -142,7 +144,7 @@ class Study:
         return StudyResult(
             study=self.slug,
             label=label or default_label(params, data, described),
-            signature=signature(self.slug, values, {**data, **described}, rule),
+            signature=signature(self.slug, values, {"files": data, "layouts": described}, rule),
             parameters=values,
             inputs=tuple(
                 {"name": name, "file": file.file, "sha256": file.sha256, "rows": file.rows}
@@ -173,109 +175,11 @@ class Study:
         rules.agree(rule, parameters.build(self.params, rule.given), params)
         return params, rule
 
-    def open(self, namespace: Mapping[str, Any]) -> Session:
-        """Run the study on the parameters of a notebook.
-
-        Parameters
-        ----------
-        namespace
-            The notebook's ``globals()``; only declared names are read.
-        """
-        before = {name: namespace[name] for name in self.params.model_fields}
-        given = [Given(name=name, value=value, source=f"parameters cell, {name}") for name, value in before.items()]
-        rule_path = namespace["rule"]
-        params, rule = self.resolve(given, Path(rule_path) if rule_path else None)
-        layouts = parse_layouts(namespace["layouts"] or {}, "parameters cell")
-        data = {name: [paths] if isinstance(paths, str) else paths for name, paths in namespace["data"].items()}
-        inputs = self.load(data, params, layouts)
-        result = self.run(inputs, params, rule=rule, label=namespace["label"], layouts=layouts)
-        return Session(study=self, result=result, before=before, out_dir=namespace["out_dir"])
-
     def _accepted(self, name: str, given: Input | pd.DataFrame, params: BaseModel) -> Input:
         if isinstance(given, Input):
             return given
         spec = self.spec(name)
         return from_frame(given, spec.schema, demanded=spec.demands(params))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
-    """A study that ran inside a notebook: its result, and where to write it (nowhere unless ``out_dir`` is set)."""
-
-    study: Study
-    result: StudyResult
-    before: Mapping[str, Any]
-    out_dir: str | None
-
-    @property
-    def headline(self) -> Sentence:
-        """The verdict in one sentence."""
-        return Sentence(f"{sentence_case(self.result.gate.verdict)}. {self.result.headline}")
-
-    @property
-    def reason(self) -> Sentence:
-        """What decided, in words."""
-        return Sentence(f"{sentence_case(self.result.gate.verdict)}: {self.result.gate.reason}.")
-
-    @property
-    def standing(self) -> Sentence:
-        """Whether the rule was written before the numbers were seen."""
-        return Sentence(standing(self.result.rule))
-
-    @property
-    def signature(self) -> Sentence:
-        """The line that lets a reader reproduce the result."""
-        return Sentence(self.result.signature)
-
-    def table(self, name: str) -> Table:
-        """A table of the result by its id.
-
-        Raises
-        ------
-        KeyError
-            With the known ids.
-        """
-        if name not in self.result.tables:
-            raise KeyError(f"no table {name!r}. {close_match(name, self.result.tables)}")
-        return self.result.tables[name]
-
-    def save(self, namespace: Mapping[str, Any]) -> Sentence:
-        """Write the result into ``out_dir``; refuse when a later cell overwrote a parameter.
-
-        Raises
-        ------
-        ParameterError
-            Naming the parameter and both values.
-        """
-        raise_all(
-            ParameterError,
-            (
-                Fault(what=f"a later cell changed {name} from {before!r} to {namespace[name]!r}")
-                for name, before in self.before.items()
-                if namespace[name] != before
-            ),
-        )
-        if self.out_dir is None:
-            return Sentence("Nothing was written: out_dir is not set.")
-        files = {**self.result.files(), **self.study.files(self.result)}
-        write_files(Path(self.out_dir), files)
-        return Sentence(f"Written: result.json and {len(files) - 1} further files.")
-
-
-def standing(rule: Mapping[str, Any] | None) -> str:
-    """In words whether the decision rule was fixed beforehand.
-
-    >>> standing(None)
-    'Exploratory: no rule file was given, so nothing shows that the rule was fixed before the numbers were seen.'
-    """
-    if rule is None:
-        return "Exploratory: no rule file was given, so nothing shows that the rule was fixed before the numbers were seen."
-    name = rule["source"]
-    if rule["written_before"] is None:
-        return f"Exploratory: the rule {name} was never registered (gatebook register {name})."
-    if rule["written_before"] is False:
-        return f"Exploratory: the rule {name} was changed after it was registered."
-    return f"The rule {name} was registered and has not changed since (sha256 {rule['sha256'][:12]}…)."
 
 
 def parse_layouts(given: Mapping[str, Any], source: str) -> dict[str, Layout]:
@@ -324,21 +228,6 @@ def default_label(params: BaseModel, data: Mapping[str, str], layouts: Mapping[s
     parts = [safe_words(f"{name} {_words(value)}")[:40] for name, value in parameters.changed(params).items()]
     digest = _hex({"params": values, "data": data, "layouts": layouts})
     return "-".join([*parts, digest])[-100:].lstrip("-.")
-
-
-def parameters_source(study: Study) -> str:
-    """The source of the notebook's ``parameters`` cell: files first, then every parameter of the study."""
-    data = {name: [f"../data/examples/{path}" for path in paths] for name, paths in study.example.items()}
-    files = "\n".join(
-        [
-            f"data: dict[str, list[str]] = {data!r}  # input files by name",
-            "layouts: dict | None = None  # how the columns of foreign files map, by input name",
-            "rule: str | None = None  # decision rule file",
-            "label: str | None = None  # name of the report; derived when not given",
-            "out_dir: str | None = None  # where to write the result; nothing is written when not set",
-        ]
-    )
-    return parameters.cell_source(study.params, files)
 
 
 def share_folder() -> Path:

@@ -9,7 +9,8 @@ import pytest
 from analysis.catalogue import STUDIES
 from analysis.inputs import expand
 from analysis.pipeline.normalise import label_of
-from analysis.study import parameters_source, share_folder
+from analysis.session import parameters_source
+from analysis.study import share_folder
 
 FOLDER = share_folder() / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))

@@ -12,6 +12,7 @@ import pytest
 from analysis.catalogue import STUDIES
 from analysis.errors import ParameterError, RuleError
 from analysis.parameters import from_option
+from analysis.pipeline.provenance import git_state
 from analysis.rules import load, lock_path, register
 
 TEXT = "version: 1\nstudy: recipe-card\ndecision_rule: mine\nparameters:\n  tau: 0.80\n  errors: failure\n"
@@ -30,6 +31,11 @@ def refusal(path):
     with pytest.raises(RuleError) as caught:
         load(path, "recipe-card")
     return str(caught.value)
+
+
+def commit_of(folder):
+    state = git_state(folder)
+    return state and state["commit"]
 
 
 class TestFile:
@@ -102,13 +108,16 @@ class TestLock:
 
     def test_a_lock_holds_file_digest_and_date(self, rule):
         before = datetime.now(UTC).replace(microsecond=0)
-        entry = json.loads(register(rule).read_text(encoding="utf-8"))
+        entry = json.loads(register(rule, commit=None).read_text(encoding="utf-8"))
         assert entry["file"] == "rule.yml"
         assert entry["sha256"] == hashlib.sha256(TEXT.encode()).hexdigest()
         assert before <= datetime.fromisoformat(entry["registered"]) <= datetime.now(UTC)
         assert load(rule, "recipe-card").written_before is True
 
-    def test_a_lock_holds_the_git_commit(self, rule, monkeypatch):
+    def test_a_lock_holds_the_commit_it_is_given(self, rule):
+        assert json.loads(register(rule, commit="abc").read_text(encoding="utf-8"))["commit"] == "abc"
+
+    def test_the_commit_is_that_of_the_checkout(self, rule, monkeypatch):
         for name in ("AUTHOR", "COMMITTER"):
             monkeypatch.setenv(f"GIT_{name}_NAME", "t")
             monkeypatch.setenv(f"GIT_{name}_EMAIL", "t@example.org")
@@ -117,26 +126,26 @@ class TestLock:
         subprocess.run([*git, "init", "--quiet"], check=True)
         subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "x"], check=True)
         head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-        assert json.loads(register(rule).read_text(encoding="utf-8"))["commit"] == head
+        assert commit_of(rule.parent) == head
 
     def test_outside_of_git_there_is_no_commit(self, rule, monkeypatch):
         monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(rule.parent.parent))
-        assert json.loads(register(rule).read_text(encoding="utf-8"))["commit"] is None
+        assert commit_of(rule.parent) is None
 
     def test_registering_twice_keeps_the_first_lock(self, rule):
-        first = register(rule).read_bytes()
-        assert register(rule).read_bytes() == first
+        first = register(rule, commit=None).read_bytes()
+        assert register(rule, commit=None).read_bytes() == first
 
     def test_a_rule_that_changed_after_the_lock_says_so(self, rule):
-        register(rule)
+        register(rule, commit=None)
         rule.write_text(TEXT.replace("0.80", "0.60"), encoding="utf-8")
         assert load(rule, "recipe-card").written_before is False
 
     def test_a_changed_rule_is_not_registered_again(self, rule):
-        lock = register(rule).read_bytes()
+        lock = register(rule, commit=None).read_bytes()
         rule.write_text(TEXT + "# changed\n", encoding="utf-8")
         with pytest.raises(RuleError, match="has changed since"):
-            register(rule)
+            register(rule, commit=None)
         assert lock_path(rule).read_bytes() == lock
 
     @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff", b"3"])
@@ -146,5 +155,5 @@ class TestLock:
 
     def test_a_missing_rule_is_not_registered(self, tmp_path):
         with pytest.raises(RuleError, match="cannot be read"):
-            register(tmp_path / "nope.yml")
+            register(tmp_path / "nope.yml", commit=None)
         assert not (tmp_path / "nope.yml.lock").exists()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from analysis.inputs import Input, Layout
     from analysis.parameters import Given
     from analysis.results import StudyResult
+    from analysis.rules import Rule
     from analysis.study import Study
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -22,15 +23,21 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A study with everything that was asked of it, resolved; its inputs read and checked."""
+    """A study with everything that was asked of it, resolved; its inputs read and checked, nothing decided yet."""
 
     study: Study
     data: dict[str, list[str]]
     params: BaseModel
     layouts: dict[str, Layout]
     rule_path: Path | None
+    rule: Rule | None
+    label: str | None
     inputs: dict[str, Input]
-    result: StudyResult
+
+    @property
+    def result(self) -> StudyResult:
+        """Decide: the one implementation that the notebook runs too."""
+        return self.study.run(self.inputs, self.params, rule=self.rule, label=self.label, layouts=self.layouts)
 
 
 def study_options(command: Command, *, required: bool = True) -> Command:
@@ -65,7 +72,7 @@ def ask(
     rule: str | None,
     label: str | None,
 ) -> Asked:
-    """Resolve options into a study's result; every fault of the call is raised at once.
+    """Resolve options and read the inputs; every fault of the call is raised at once.
 
     Raises
     ------
@@ -105,15 +112,15 @@ def ask(
     raise_all(UsageError, faults)
     params, rule_read = resolved
     inputs = study.load(paths, params, layouts)
-    result = study.run(inputs, params, rule=rule_read, label=label, layouts=layouts)
     return Asked(
         study=study,
         data=paths,
         params=params,
         layouts=layouts,
         rule_path=Path(rule) if rule else None,
+        rule=rule_read,
+        label=label,
         inputs=inputs,
-        result=result,
     )
 
 

@@ -32,8 +32,10 @@ def check(study: str, label: str | None, **given: Any) -> int:
     for name, read in asked.inputs.items():
         click.echo(f"{name}: ok")
         click.echo(f"  {read.reconciliation}")
-    click.echo(f"parameters: ok ({asked.result.signature})")
-    click.echo(f"units: {len(asked.result.units)}, checks: {len(asked.result.gate.checks)}")
+    click.echo("parameters: ok")
+    if asked.rule is not None:
+        click.echo(f"rule: ok ({asked.rule.name})")
+    click.echo(asked.study.check(asked.inputs, asked.params))
     return 0
 
 
@@ -164,7 +166,7 @@ def _show(result: Mapping[str, Any]) -> None:
 
 def _summary(result: Mapping[str, Any]) -> str:
     from analysis.present.prose import markdown
-    from analysis.study import standing
+    from analysis.session import standing
 
     checks = result["gate"]["checks"]
     tally = ", ".join(f"{sum(c['verdict'] == v for c in checks)} {v}" for v in ("pass", "undecided", "refuse"))

@@ -112,11 +112,13 @@ def register(rule: str) -> int:
     from analysis import rules, yaml
     from analysis.catalogue import study
     from analysis.errors import RuleError
+    from analysis.pipeline.provenance import git_state
 
     path = Path(rule)
     named = str(yaml.load(path, RuleError).values.get("study"))
     study(named).resolve([], path)
-    click.echo(str(rules.register(path)))
+    state = git_state(path.resolve().parent)
+    click.echo(str(rules.register(path, commit=state["commit"] if state else None)))
     return 0
 
 

@@ -282,6 +282,7 @@ def _logged(log: Path) -> Iterator[TextIO]:
     handler.addFilter(lambda record: record.thread == thread)
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)  # and left there: another thread may still be logging
+    logger.propagate = False  # or the root logger repeats it on the terminal
     try:
         yield stream
     finally:

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
-
-import nbformat
+from typing import TYPE_CHECKING, Any
 
 import analysis
+
+if TYPE_CHECKING:
+    import nbformat
 
 PACKAGES = (
     "altair", "click", "ipykernel", "jupyter_client", "nbclient", "nbconvert", "nbformat", "nh3", "numpy", "pandas",

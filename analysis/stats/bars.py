@@ -1,4 +1,4 @@
-"""What the scores of one cell say about a bar: how high it may be set and how far the failures fall short."""
+"""How high a bar the scores of one cell can certify."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.stats.binomial import largest_passing
-from analysis.stats.checks import checked_whole
 
 
 def largest_certifiable_bar(scores: ArrayLike, n: int, *, budget: float, delta: float) -> float | None:
@@ -46,49 +45,6 @@ def largest_certifiable_bar(scores: ArrayLike, n: int, *, budget: float, delta: 
     most = largest_passing(n, budget=budget, delta=delta)
     rank = -1 if most is None else most - (n - ranked.size)
     return float(ranked[rank]) if rank >= 0 else None
-
-
-def mean_shortfall(scores: ArrayLike, tau: float, *, low: float, missing: int) -> float:
-    """Mean shortfall under the bar, E[(τ − b)₊], over all runs of a cell.
-
-    Its upper confidence bound is `betting_upper` of the same shortfalls with ``limit = tau - low``.
-
-    Parameters
-    ----------
-    scores
-        Shape (m,), the final scores of the runs that have one.
-    tau
-        The bar.
-    low
-        Lowest possible score, the one a run without a score is counted at.
-    missing
-        Runs without a score.
-
-    Returns
-    -------
-    float
-        In the unit of the scores.
-
-    Raises
-    ------
-    ValueError
-        Scores that are not finite or lie under ``low``, a bar under ``low``, or no run at all.
-
-    Examples
-    --------
-    >>> round(mean_shortfall([0.9, 0.8, 0.6], 0.7, low=0.0, missing=1), 3)
-    0.2
-    """
-    values = _checked_scores(scores)
-    absent = int(checked_whole("missing", missing, least=0))
-    if not tau >= low:
-        raise ValueError(f"tau = {tau!r} lies under the lowest possible score {low!r}; check score_range")
-    if values.size and values.min() < low:
-        raise ValueError(f"a score of {values.min()} lies under the lowest possible score {low!r}; check score_range")
-    if values.size + absent == 0:
-        raise ValueError("no runs: a mean needs at least one run")
-    shortfall = np.maximum(tau - values, 0).sum() + absent * (tau - low)
-    return float(shortfall / (values.size + absent))
 
 
 def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:

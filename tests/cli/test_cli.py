@@ -314,7 +314,7 @@ def test_check_reads_everything_and_starts_nothing(gatebook, bad):
     assert left.code == 0
     assert "runs: ok" in left.out
     assert "47 rows" in left.out
-    assert "units: 2, checks: 2" in left.out
+    assert "cells: 2 calibration cells of" in left.out
     assert list(bad.parent.iterdir()) == [bad]
 
 

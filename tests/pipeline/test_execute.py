@@ -18,6 +18,7 @@ from nbformat import v4
 
 from analysis.errors import ExecutionError, ParameterError
 from analysis.pipeline.execute import declared, execute, parameterised
+from analysis.session import open_report
 from analysis.studies.recipe_card import STUDY, Params
 
 KEY = "recipe-card/nightly"
@@ -187,7 +188,7 @@ def test_a_later_cell_that_overwrites_a_parameter_is_refused_when_the_result_is_
         "out_dir": str(tmp_path / "o"),
     }
     namespace = {**Params(splits=2).model_dump(), **files}
-    session = STUDY.open(namespace)
+    session = open_report(STUDY, namespace)
     namespace["tau"] = 0.95
     with pytest.raises(ParameterError, match=r"a later cell changed tau from 0\.7 to 0\.95"):
         session.save(namespace)

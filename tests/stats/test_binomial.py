@@ -17,7 +17,6 @@ from analysis.stats import (
     compare_rates,
     largest_certifiable_bar,
     largest_passing,
-    mean_shortfall,
     noise_floor,
     over_budget_count,
     release_supported,
@@ -342,21 +341,6 @@ class TestBars:
     def test_more_scores_than_runs(self):
         with pytest.raises(ValueError, match="3 scores of n = 2"):
             largest_certifiable_bar([0.1, 0.2, 0.3], 2, **TENTH)
-
-    def test_shortfall(self):
-        assert mean_shortfall([0.9, 0.6, 0.5], 0.7, low=0.0, missing=0) == pytest.approx(0.1)
-        assert mean_shortfall([], 0.7, low=0.2, missing=2) == pytest.approx(0.5)
-        for scores, low, message in (
-            ([0.1], 0.2, "score of 0.1"),
-            ([], 0.0, "no runs"),
-            ([0.9], 0.8, "tau = 0.7"),
-        ):
-            with pytest.raises(ValueError, match=message):
-                mean_shortfall(scores, 0.7, low=low, missing=0)
-        with pytest.raises(ValueError, match="one dimension"):
-            mean_shortfall([[0.9]], 0.7, low=0.0, missing=0)
-        with pytest.raises(ValueError, match="nan"):
-            mean_shortfall([float("nan")], 0.7, low=0.0, missing=0)
 
 
 class TestRates:

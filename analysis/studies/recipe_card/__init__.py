@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from analysis.study import InputSpec, Study
 
-from .audit import decide
+from .audit import check, decide
 from .cards import files
-from .cells import COUNTS, RUNS, demands
+from .cells import COUNTS, RUNS, counts_demands, demands
 from .parameters import Params, SizeParams
 from .sizes import size
 from .units import CellAudit
@@ -26,10 +26,16 @@ STUDY = Study(
         InputSpec(
             schema=RUNS, help="one row per training run: seed, score and the columns of the cell", demands=demands
         ),
-        InputSpec(schema=COUNTS, help="failure counts published elsewhere, recomputed beside yours", required=False),
+        InputSpec(
+            schema=COUNTS,
+            help="failure counts published elsewhere, recomputed beside yours",
+            required=False,
+            demands=counts_demands,
+        ),
     ),
     params=Params,
     decide=decide,
+    check=check,
     notebook="recipe_card_audit.ipynb",
     example={"runs": ("recipe_card/synthetic_runs.csv",), "counts": ("recipe_card/published_counts.csv",)},
     files=files,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.errors import Fault, InputError, raise_all
 from analysis.inputs import Input
 from analysis.present.format import level, number, plural, prob
 from analysis.present.prose import listed
-from analysis.results import Figure, Gate, Outcome, worst
+from analysis.results import Check, Figure, Gate, Outcome, worst
 
-from . import findings, rule_tables, tables
+from . import findings, published_tables, rule_tables, tables, warnings
 from .cells import Cell, collect, required
 from .heldout import validate
 from .parameters import Params
@@ -24,8 +23,30 @@ from .units import (
     VERDICTS,
     CellAudit,
     audit_cells,
-    refused,
+    unmeasured,
 )
+
+
+def check(inputs: Mapping[str, Input], params: Params) -> str:
+    """Find the faults that `decide` would, and say what would be judged.
+
+    Raises
+    ------
+    InputError, ParameterError
+        As `decide`.
+    """
+    if "counts" in inputs:
+        published_tables.check_counts(inputs["counts"])
+    cells = collect(inputs["runs"], params)
+    wanted = required(cells, params)
+    parts = []
+    for audit in ("calibration", "target"):
+        sizes = [len(cell.scores) for cell in cells if cell.audit == audit]
+        if sizes:
+            spread = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+            parts.append(f"{plural(len(sizes), f'{audit} cell')} of {spread} reruns")
+    lost = sum(cell.without_score for cell in cells)
+    return f"cells: {', '.join(parts)}; {len(wanted)} required; {plural(lost, 'rerun')} without a score that counts"
 
 
 def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
@@ -44,13 +65,17 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
     runs = inputs["runs"]
     counts = inputs.get("counts")
     if counts is not None:
-        _check_counts(counts)
+        published_tables.check_counts(counts)
     cells = collect(runs, params)
     wanted = required(cells, params)
     judged_cells = [_is_judged(cell, wanted, params) for cell in cells]
     units = audit_cells(cells, judged_cells, params)
     judged = [unit for unit, read in zip(units, judged_cells, strict=True) if read]
-    absent = [refused(cell, params, cells[0]) for cell in wanted if not any(unit.cell == cell for unit in judged)]
+    absent = [
+        unmeasured(next(cell for cell in cells if cell.cell == name), params)
+        for name in wanted
+        if not any(unit.cell == name for unit in judged)
+    ]
     units, judged = [*units, *absent], [*judged, *absent]
     audit = Audit(
         cells=cells,
@@ -70,15 +95,15 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
             tables.cards(audit),
             tables.severity(audit),
             tables.bar_sweep(audit),
-            tables.published_bar_sweep(audit),
+            published_tables.bar_sweep(audit),
             rule_tables.release_rules(audit),
             tables.transfer(audit),
-            tables.published_transfer(audit),
+            published_tables.transfer(audit),
             rule_tables.artifacts(audit),
             tables.recipes(audit),
             tables.operating(audit),
             findings.what_holds_up(audit),
-            findings.warnings(audit, runs),
+            warnings.warnings(audit, runs),
             rule_tables.held_out(audit),
             rule_tables.evidence(audit),
             rule_tables.reruns(audit),
@@ -89,7 +114,7 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
 
 def read_gate(judged: Sequence[CellAudit], params: Params) -> Gate:
     """The worst verdict over the required cells, each a check."""
-    checks = tuple(tables.gate_check(unit, VERDICTS[unit.status], params) for unit in judged)
+    checks = tuple(clause(unit, params) for unit in judged)
     verdict = worst(check.verdict for check in checks)
     deciding = [unit for unit in judged if VERDICTS[unit.status] == verdict]
     if not deciding:
@@ -102,19 +127,49 @@ def read_gate(judged: Sequence[CellAudit], params: Params) -> Gate:
     )
 
 
+def clause(unit: CellAudit, params: Params) -> Check:
+    """The clause of one required cell: what decided it, against its limit."""
+    observed: float | None = unit.upper
+    relation, limit = "≤", params.failure_budget
+    if unit.status == STRONG:
+        observed = unit.lower
+    elif unit.cause == "family":
+        observed, limit = unit.p_adjusted, params.delta
+    elif unit.cause == "noise":
+        observed = unit.upper_worst
+    elif unit.cause == "chance" and params.chance_rate is not None:
+        observed, relation, limit = params.tau, ">", params.chance_rate + params.chance_margin
+    elif params.looks == "anytime":
+        observed, relation, limit = unit.evidence, "≥", 1 / params.delta
+    return Check(
+        name=unit.name,
+        observed=observed if unit.n else None,
+        relation=relation,
+        limit=limit,
+        verdict=VERDICTS[unit.status],
+        reason=f"{unit.status}: {unit.reason}",
+    )
+
+
 def headline(judged: Sequence[CellAudit], params: Params) -> str:
     """One honest sentence with its numbers."""
     if not judged:
         return "No required cell was found, so nothing was decided."
     total = len(judged)
     count = {status: sum(unit.status == status for unit in judged) for status in VERDICTS}
-    bar = f"at τ = {level(params.tau)} and a failure budget of {level(params.failure_budget)}"
-    parts = [f"{count[SUPPORTED]} of {plural(total, 'required cell')} may be rerun and shipped {bar}"]
+    other = sum(
+        (unit.status_corrected if params.method == "paper" else unit.status_paper) == SUPPORTED for unit in judged
+    )
+    methods = ("published", "corrected") if params.method == "paper" else ("corrected", "published")
+    parts = [
+        f"{count[SUPPORTED]} of {plural(total, 'required cell')} may be rerun and shipped at τ = {level(params.tau)} and a failure "
+        f"budget of {level(params.failure_budget)} by the {methods[0]} method, {other} by the {methods[1]} one"
+    ]
     if count[STRONG]:
         worst_unit = max((unit for unit in judged if unit.status == STRONG), key=lambda unit: unit.lower or 0)
         parts.append(
-            f"{count[STRONG]} {_are(count[STRONG])} over budget beyond doubt (worst: {worst_unit.name}, {worst_unit.k} of "
-            f"{worst_unit.n} reruns below the bar, lower bound {prob(worst_unit.lower)})"
+            f"{count[STRONG]} {_have(count[STRONG])} a lower bound above the budget at δ = {level(params.delta)} (worst: "
+            f"{worst_unit.name}, {worst_unit.k} of {worst_unit.n} reruns below the bar, lower bound {prob(worst_unit.lower)})"
         )
     if count[UNSUPPORTED]:
         parts.append(f"{count[UNSUPPORTED]} {_are(count[UNSUPPORTED])} not settled")
@@ -133,7 +188,7 @@ def figures(audit: Audit) -> dict[str, Figure]:
     spread = max(rows, key=lambda unit: unit.sd or 0, default=None)
     texts = {
         "bounds": (
-            "Failure rate of every cell with its one-sided bounds, against the budget; beyond sixty cells, the highest bounds.",
+            "Failures of every cell with one-sided bounds, each at δ, against the budget; beyond sixty cells, the highest bounds.",
             f"Failure rates k/N of {plural(len(rows), 'calibration cell')} with lower and upper bounds; the upper bound "
             f"exceeds the budget {level(params.failure_budget)} in {over}.",
         ),
@@ -167,31 +222,16 @@ def _is_judged(cell: Cell, wanted: Sequence[Mapping[str, str]], params: Params) 
     return cell.audit == "target" and cell.claim == params.claim
 
 
-def _check_counts(counts: Input) -> None:
-    faults = []
-    for row, (k, n) in enumerate(zip(counts.frame["k"], counts.frame["n"], strict=True)):
-        if not (float(k).is_integer() and float(n).is_integer() and k <= n):
-            file, line = counts.place(row)
-            faults.append(
-                Fault(
-                    file=file,
-                    place=line,
-                    what=f"k = {k:g} of n = {n:g} is not a count of reruns",
-                    fix="Need 0 ≤ k ≤ n.",
-                )
-            )
-    raise_all(InputError, faults)
-
-
 def _held_out_alt(audit: Audit) -> str:
-    means = [
-        f"{rule_tables.RULE_NAMES[record.rule][0]} {prob(record.pooled)}"
-        for record in audit.held_out.records
-        if record.pooled is not None
-    ]
+    means = []
+    for record in audit.held_out.records:
+        shipped = sum(times for _, times in record.held_out)
+        if shipped:
+            mean = sum(rate * times for rate, times in record.held_out) / shipped
+            means.append(f"{rule_tables.RULE_NAMES[record.rule][0]} {prob(mean)}")
     if not means:
         return "No split was shipped by any rule."
-    return f"Share of shipped splits over budget: {listed(means, most=5)}."
+    return f"Mean held-out failure rate of the shipped splits: {listed(means, most=5)}."
 
 
 def _evidence_alt(audit: Audit) -> str:

@@ -10,10 +10,15 @@ from typing import Any
 from analysis.present.format import level, prob, slug
 from analysis.present.table import Table, TableColumn
 from analysis.results import StudyResult, dumps
+from analysis.stats import certification_power
+
+from .tables import OPERATING_RATES
+from .units import CellAudit
 
 SCHEMA = "gatebook/recipe-card/1"
 SCHEMA_FILE = Path(__file__).with_name("card.schema.json")
 _FIELDS = (
+    "name",
     "cell",
     "recipe",
     "audit",
@@ -34,14 +39,13 @@ def files(result: StudyResult) -> Mapping[str, str]:
     out: dict[str, str] = {}
     for unit in result.units:
         card = as_card(unit, result)
-        parts = [*unit.cell.values(), *([unit.audit, unit.dataset or ""] if unit.audit != "calibration" else [])]
-        folder = slug("/".join(filter(None, parts)))
+        folder = slug(unit.name)
         out[f"cards/{folder}/card.json"] = dumps(card)
         out[f"cards/{folder}/card.md"] = as_markdown(card)
     return out
 
 
-def as_card(unit: Any, result: StudyResult) -> dict[str, Any]:
+def as_card(unit: CellAudit, result: StudyResult) -> dict[str, Any]:
     """The card's plain values: counts, rule, bound, status, and the digest of the data it rests on."""
     fields = asdict(unit)
     params = result.parameters
@@ -52,11 +56,22 @@ def as_card(unit: Any, result: StudyResult) -> dict[str, Any]:
         "failure_budget": params["failure_budget"],
         "delta": params["delta"],
         "method": params["method"],
+        "looks": params["looks"],
+        "family": params["family"],
+        "operating": _operating(unit, params),
         "data": [
             {"file": entry["file"], "sha256": entry["sha256"]} for entry in result.inputs if entry["name"] == "runs"
         ],
         "signature": result.signature,
     }
+
+
+def _operating(unit: CellAudit, params: Mapping[str, Any]) -> list[dict[str, float]]:
+    """The probability that a card of this many reruns ships, at some true failure rates."""
+    if not unit.n:
+        return []
+    power = certification_power(OPERATING_RATES, unit.n, budget=params["failure_budget"], delta=params["delta"])
+    return [{"rate": rate, "ships": float(ships)} for rate, ships in zip(OPERATING_RATES, power, strict=True)]
 
 
 def as_markdown(card: Mapping[str, Any]) -> str:
@@ -69,6 +84,11 @@ def as_markdown(card: Mapping[str, Any]) -> str:
         (f"below τ = {level(card['tau'])}", str(card["k"])),
         (f"upper bound on the failure rate, δ = {level(card['delta'])}", prob(card["upper"])),
         ("failure budget ε", level(card["failure_budget"])),
+        (
+            "such a card ships",
+            ", ".join(f"{prob(point['ships'])} at β = {prob(point['rate'], 2)}" for point in card["operating"][:4])
+            or "never",
+        ),
         ("status", card["status"]),
         ("why", card["reason"]),
         ("signature", card["signature"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -88,12 +88,14 @@ class Cell:
 
     Attributes
     ----------
-    cell
-        The columns that name the cell, with their values.
+    name
+        The cell in words, unique: with the data set and what else tells audits of one cell apart.
+    cell, claim
+        The columns that name the cell, and those that the claim names, with their values.
+    audit, dataset
+        ``calibration`` or ``target``; None where no data set is named.
     scores
         float64, shape (n,), in the order of the seeds; NaN where a rerun has no score that counts.
-    without_score
-        Reruns that crashed, were killed or left no score: how many of ``scores`` are NaN.
     recipe
         Further columns that do not vary inside the cell.
     n_items
@@ -102,6 +104,7 @@ class Cell:
         Number of distinct batches, None when not given.
     """
 
+    name: str
     cell: Mapping[str, str]
     claim: Mapping[str, str]
     audit: str
@@ -116,15 +119,10 @@ class Cell:
         """Reruns without a score that counts."""
         return int(np.isnan(self.scores).sum())
 
-    @property
-    def name(self) -> str:
-        """The cell's values in words."""
-        return cell_name(self.cell)
-
 
 def cell_name(cell: Mapping[str, str]) -> str:
     """The values of a cell's columns, joined."""
-    return ", ".join(cell.values())
+    return " / ".join(cell.values())
 
 
 def demands(params: Params) -> Demanded:
@@ -137,6 +135,11 @@ def demands(params: Params) -> Demanded:
         columns=(*params.cell, *(params.claim or {})),
         hint="or name other columns for the cell: -p 'cell=[\"model\"]'.",
     )
+
+
+def counts_demands(_params: Params) -> Demanded:
+    """Published counts stand once for each model, data set, pair, audit and bar."""
+    return Demanded(key=("model", "dataset", "pair", "audit", "tau"))
 
 
 def collect(runs: Input, params: Params) -> list[Cell]:
@@ -160,7 +163,10 @@ def collect(runs: Input, params: Params) -> list[Cell]:
         named = dict(zip(keys, map(str, key), strict=False))
         cells.append(_cell(rows, named, str(key[-2]), str(key[-1]), params))
     raise_all(InputError, faults)
-    return sorted(cells, key=lambda c: (c.audit, *map(_natural, c.cell.values()), *map(_natural, (c.dataset or "",))))
+    ordered = sorted(
+        cells, key=lambda c: (c.audit, *(natural(v) for v in (*c.cell.values(), c.dataset or "", *c.claim.values())))
+    )
+    return [replace(cell, name=_unique_name(cell, ordered)) for cell in ordered]
 
 
 def required(cells: Sequence[Cell], params: Params) -> list[Mapping[str, str]]:
@@ -176,7 +182,7 @@ def required(cells: Sequence[Cell], params: Params) -> list[Mapping[str, str]]:
         if cell.cell not in distinct:
             distinct.append(cell.cell)
     if isinstance(params.require, str):
-        return sorted(distinct, key=lambda cell: tuple(map(_natural, cell.values())))
+        return sorted(distinct, key=lambda cell: tuple(map(natural, cell.values())))
     faults = []
     chosen: list[Mapping[str, str]] = []
     for wanted in params.require:
@@ -190,7 +196,7 @@ def required(cells: Sequence[Cell], params: Params) -> list[Mapping[str, str]]:
 
 
 def _cell(rows: pd.DataFrame, named: Mapping[str, str], audit: str, dataset: str, params: Params) -> Cell:
-    rows = rows.iloc[sorted(range(len(rows)), key=lambda i: _natural(str(rows["seed"].iloc[i])))]
+    rows = rows.iloc[sorted(range(len(rows)), key=lambda i: natural(str(rows["seed"].iloc[i])))]
     scores = rows["score"].to_numpy(dtype=float, copy=True)
     if "status" in rows:
         scores[~rows["status"].isin(["", "ok"]).to_numpy()] = math.nan
@@ -200,6 +206,7 @@ def _cell(rows: pd.DataFrame, named: Mapping[str, str], audit: str, dataset: str
     }
     items = rows["n_items"].min() if "n_items" in rows else math.nan
     return Cell(
+        name="",
         cell={name: named[name] for name in params.cell},
         claim={name: named[name] for name in params.claim or {}},
         audit=audit,
@@ -209,6 +216,19 @@ def _cell(rows: pd.DataFrame, named: Mapping[str, str], audit: str, dataset: str
         n_items=None if math.isnan(items) else int(items),
         batches=rows["batch"].nunique() if "batch" in rows else None,
     )
+
+
+def _unique_name(cell: Cell, cells: Sequence[Cell]) -> str:
+    """The cell's values; with the data set where it has several audits, with the claim's columns where that is not enough."""
+    name = cell_name(cell.cell)
+    alike = [other for other in cells if other.cell == cell.cell and other.audit == cell.audit]
+    if cell.audit == "target":
+        name += f" on {cell.dataset or 'the target'}"
+    elif len({other.dataset for other in alike}) > 1:
+        name += f" on {cell.dataset or 'no data set'}"
+    if len([other for other in alike if other.dataset == cell.dataset]) > 1:
+        name += f" ({', '.join(f'{key} = {value}' for key, value in cell.claim.items())})"
+    return name
 
 
 def _config_faults(runs: Input, rows: pd.DataFrame) -> list[Fault]:
@@ -227,7 +247,7 @@ def _config_faults(runs: Input, rows: pd.DataFrame) -> list[Fault]:
     ]
 
 
-def _natural(text: str) -> tuple[int, float, str]:
+def natural(text: str) -> tuple[int, float, str]:
     """Numbers in order of size, then text."""
     try:
         value = float(text)

@@ -12,9 +12,12 @@ from analysis.present import chart
 from analysis.present.format import visible
 from analysis.results import StudyResult
 
+from .rule_tables import RULE_NAMES
+from .units import CellAudit
+
 MOST_ROWS = 60
 MOST_PANELS = 12
-RULE_ORDER = ["Mean", "Median", "Bootstrap LCL", "Mean − 2σ", "Recipe card"]
+RULE_ORDER = [name for name, _ in RULE_NAMES.values()]
 
 
 def bounds(result: StudyResult) -> Any:
@@ -56,6 +59,7 @@ def bounds(result: StudyResult) -> Any:
             tooltip=["cell", "counts", "rate", "lower", "upper", "status"],
         ),
         base.mark_point(filled=True, size=55, opacity=1).encode(y=y, x="rate:Q", color=colour, shape=shape),
+        base.mark_text(align="left", dx=6, fontSize=10, color=chart.MUTED).encode(y=y, x="upper:Q", text="counts:N"),
         base.mark_rule(color=chart.INK, strokeDash=[4, 3]).encode(x="mean(budget):Q"),
     ).properties(width=460, height=max(14 * len(units), 40))
     return chart.styled(layers, result.figures["bounds"].alt)
@@ -74,7 +78,7 @@ def reruns(result: StudyResult) -> Any:
     return chart.styled(alt.vconcat(*rows, spacing=10), result.figures["reruns"].alt)
 
 
-def _panel(unit: Any, bins: pd.DataFrame, tau: float) -> Any:
+def _panel(unit: CellAudit, bins: pd.DataFrame, tau: float) -> Any:
     low, high = float(bins["low"].min()), float(bins["high"].max())
     left, right = min(low, tau) - 0.03, max(high, tau) + 0.03
     width = float((bins["high"] - bins["low"]).iloc[0])

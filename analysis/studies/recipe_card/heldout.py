@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import RULES, hold_out, in_sample, keyed_stream, over_budget_count
+from analysis.stats import HeldOut as Validated
 
 from .cells import Cell
 from .parameters import Params
@@ -58,61 +59,75 @@ class HeldOut:
 def validate(cells: Sequence[Cell], params: Params) -> HeldOut:
     """Judge the rules on calibration cells. A cell is split when more than ``audit_size`` of its reruns count."""
     prepared = [_prepared(cell, params) for cell in cells]
-    splittable = [len(scores) > params.audit_size for scores, _ in prepared]
-    sizes = _sizes([len(scores) for (scores, _), big in zip(prepared, splittable, strict=True) if big])
-    shipped = np.zeros((len(sizes), len(RULES)))
-    bad = np.zeros((len(cells), len(RULES)))
-    all_shipped = np.zeros((len(cells), len(RULES)))
-    rates: list[Counter[float]] = [Counter() for _ in RULES]
-    ships = np.zeros((len(cells), len(RULES)), dtype=bool)
-    for i, (cell, (scores, failed)) in enumerate(zip(cells, prepared, strict=True)):
-        if not len(scores):
-            continue
-        ships[i] = in_sample(scores, failed, tau=params.tau, budget=params.failure_budget, delta=params.delta)
-        if not splittable[i]:
-            continue
-        stream = keyed_stream(params.seed, *(part for pair in cell.cell.items() for part in pair), cell.dataset or "")
-        found = hold_out(
-            scores,
-            failed,
-            tau=params.tau,
-            budget=params.failure_budget,
-            delta=params.delta,
-            audit_size=params.audit_size,
-            sizes=sizes,
-            splits=params.splits,
-            stream=stream,
-        )
-        shipped += found.evidence
-        limit = over_budget_count(found.n_held_out, budget=params.failure_budget)
-        for r in range(len(RULES)):
-            counts = found.failures[found.ships[:, r]]
-            all_shipped[i, r] = len(counts)
-            bad[i, r] = int((counts >= limit).sum())
-            for k, times in zip(*np.unique(counts, return_counts=True), strict=True):
-                rates[r][int(k) / found.n_held_out] += int(times)
-    over = np.array([_is_over(failed, params) for _, failed in prepared], dtype=bool)
-    records = tuple(
-        RuleRecord(
-            rule=rule,
-            ships=int(ships[:, r].sum()),
-            over=int((ships[:, r] & over).sum()),
-            pooled=_share(bad[:, r].sum(), all_shipped[:, r].sum()),
-            per_cell=_mean_share(bad[:, r], all_shipped[:, r]),
-            shipped=tuple(shipped[:, r].tolist()),
-            held_out=tuple(sorted(rates[r].items())),
-        )
-        for r, rule in enumerate(RULES)
-    )
-    held_out_sizes = sorted(
-        {len(s) - params.audit_size for (s, _), big in zip(prepared, splittable, strict=True) if big}
-    )
+    lengths = [len(scores) for scores, _ in prepared]
+    large = [n for n in lengths if n > params.audit_size]
+    sizes = _sizes(large)
+    seen = [
+        _split(cell, scores, failed, sizes, params) if len(scores) > params.audit_size else None
+        for cell, (scores, failed) in zip(cells, prepared, strict=True)
+    ]
+    whole = [
+        in_sample(scores, failed, tau=params.tau, budget=params.failure_budget, delta=params.delta).tolist()
+        if len(scores)
+        else [False] * len(RULES)
+        for scores, failed in prepared
+    ]
+    over = [_is_over(failed, params) for _, failed in prepared]
     return HeldOut(
         cells=len(cells),
-        split=sum(splittable),
-        held_out_sizes=tuple(held_out_sizes),
+        split=len(large),
+        held_out_sizes=tuple(sorted({n - params.audit_size for n in large})),
         sizes=sizes,
-        records=records,
+        records=tuple(
+            _record(r, [ships[r] for ships in whole], over, [found for found in seen if found is not None], params)
+            for r in range(len(RULES))
+        ),
+    )
+
+
+def _split(
+    cell: Cell,
+    scores: npt.NDArray[np.float64],
+    failed: npt.NDArray[np.bool_],
+    sizes: Sequence[int],
+    params: Params,
+) -> Validated:
+    labels = [part for pair in (*cell.cell.items(), *cell.claim.items()) for part in pair]
+    return hold_out(
+        scores,
+        failed,
+        tau=params.tau,
+        budget=params.failure_budget,
+        delta=params.delta,
+        audit_size=params.audit_size,
+        sizes=sizes,
+        splits=params.splits,
+        stream=keyed_stream(params.seed, *labels, cell.dataset or ""),
+    )
+
+
+def _record(
+    r: int, ships: Sequence[bool], over: Sequence[bool], seen: Sequence[Validated], params: Params
+) -> RuleRecord:
+    """What one rule did: on all reruns of every cell, and on the splits of the cells that could be split."""
+    rates: Counter[float] = Counter()
+    shipped, bad = [], []
+    for found in seen:
+        counts = found.failures[found.ships[:, r]]
+        shipped.append(len(counts))
+        bad.append(int((counts >= over_budget_count(found.n_held_out, budget=params.failure_budget)).sum()))
+        for k, times in zip(*np.unique(counts, return_counts=True), strict=True):
+            rates[int(k) / found.n_held_out] += int(times)
+    shares = [b / s for b, s in zip(bad, shipped, strict=True) if s]
+    evidence = np.sum([found.evidence[:, r] for found in seen], axis=0) if seen else np.empty(0)
+    return RuleRecord(
+        rule=RULES[r],
+        ships=sum(ships),
+        over=sum(s and o for s, o in zip(ships, over, strict=True)),
+        pooled=sum(bad) / sum(shipped) if sum(shipped) else None,
+        per_cell=float(np.mean(shares)) if shares else None,
+        shipped=tuple(evidence.tolist()),
+        held_out=tuple(sorted(rates.items())),
     )
 
 
@@ -133,12 +148,3 @@ def _sizes(lengths: Sequence[int]) -> tuple[int, ...]:
 def _is_over(failed: npt.NDArray[np.bool_], params: Params) -> bool:
     limit = params.over_budget_count or over_budget_count(max(len(failed), 1), budget=params.failure_budget)
     return int(failed.sum()) >= limit
-
-
-def _share(part: float, whole: float) -> float | None:
-    return float(part / whole) if whole else None
-
-
-def _mean_share(part: npt.NDArray[np.float64], whole: npt.NDArray[np.float64]) -> float | None:
-    ever = whole > 0
-    return float((part[ever] / whole[ever]).mean()) if ever.any() else None

@@ -41,6 +41,9 @@ class Params(BaseModel):
     chance_rate: float | None = Field(
         None, description="score of a constant predictor, such as the majority-class rate"
     )
+    chance_margin: float = Field(
+        0.02, ge=0, description="a bar must lie more than this above chance_rate (the paper's collapsed runs reach .52)"
+    )
     score_range: list[float] = Field([0.0, 1.0], min_length=2, max_length=2, description="lowest and highest score")
     over_budget_count: int | None = Field(
         None, ge=1, description="failures that count as over budget, in place of the exact count (8 replays the paper)"
@@ -51,7 +54,8 @@ class Params(BaseModel):
         low, high = self.score_range
         if not low < high:
             raise ValueError(f"score_range must rise, got [{low:g}, {high:g}]")
-        for name, values in (("tau", [self.tau]), ("bars", self.bars)):
+        chance = [] if self.chance_rate is None else [self.chance_rate]
+        for name, values in (("tau", [self.tau]), ("bars", self.bars), ("chance_rate", chance)):
             outside = [value for value in values if not low <= value <= high]
             if outside:
                 raise ValueError(f"{name} = {outside[0]:g} is outside score_range [{low:g}, {high:g}]")

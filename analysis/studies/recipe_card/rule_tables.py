@@ -12,6 +12,7 @@ from analysis.stats import noise_floor, over_budget_count
 from . import published
 from .tables import Audit
 
+NOISE_RATES = (0.02, 0.05)
 RULE_NAMES = {
     "mean": ("Mean", "b̄ ≥ τ"),
     "median": ("Median", "median b ≥ τ"),
@@ -22,21 +23,14 @@ RULE_NAMES = {
 
 
 def release_rules(audit: Audit) -> Table:
-    """T1 with the noise floor of the held-out metric and the count that is over budget."""
+    """T1 with the count that is over budget and the noise of the held-out metric."""
     params, held = audit.params, audit.held_out
-    floor = (
-        noise_floor(params.failure_budget / 2, held.held_out_sizes[0], budget=params.failure_budget)
-        if held.split
-        else None
-    )
-    rows = []
-    for record, (rule, ships, over, share) in zip(held.records, published.RELEASE_RULES, strict=True):
-        name, criterion = RULE_NAMES[rule]
-        excess = None if record.pooled is None or floor is None else record.pooled - floor
-        rows.append(
-            (name, criterion, record.ships, record.over, record.pooled, record.per_cell, excess, ships, over, share)
-        )
-    whole = sorted({u.n for _, u in audit.calibration if u.n})
+    printed = {rule: numbers for rule, *numbers in published.RELEASE_RULES}
+    rows = [
+        (*RULE_NAMES[record.rule], record.ships, record.over, record.pooled, record.per_cell, *printed[record.rule])
+        for record in held.records
+    ]
+    whole = sorted({unit.n for _, unit in audit.calibration if unit.n})
     exact = listed([f"k ≥ {over_budget_count(n, budget=params.failure_budget)} of {n}" for n in whole], most=4)
     used = f"k ≥ {params.over_budget_count} as asked for" if params.over_budget_count else exact
     return Table(
@@ -49,16 +43,17 @@ def release_rules(audit: Audit) -> Table:
             TableColumn(key="over", label="Ships β̂ > ε", kind="count", group="these data"),
             TableColumn(key="pooled", label="Pr[over | ship]", kind="prob", group="these data"),
             TableColumn(key="per_cell", label="averaged per cell", kind="prob", group="these data"),
-            TableColumn(key="excess", label="above the noise floor", kind="number", group="these data"),
-            TableColumn(key="published_ships", label="Ships (/36)", kind="count", group="as published"),
+            TableColumn(key="published_ships", label=f"Ships (/{published.CELLS})", kind="count", group="as published"),
             TableColumn(key="published_over", label="Ships β̂ > ε", kind="count", group="as published"),
             TableColumn(key="published_pooled", label="Pr[over | ship]", kind="prob", group="as published"),
         ),
         rows=tuple(rows),
         notes=(
             f"Over budget on all reruns: {used} (the exact count is {exact}; the paper's caption says k ≥ "
-            f"{published.OVER_BUDGET_COUNT} of {published.RERUNS}).",
-            _split_note(audit, floor),
+            f"{published.OVER_BUDGET_COUNT} of {published.RERUNS}). Held out, the exact count is always used.",
+            _split_note(audit),
+            "Pr[over | ship] pools all shipped splits; averaged per cell gives a cell shipped in one split the weight of a cell "
+            "shipped in all. Audit and held-out reruns come from one pool, so a lucky audit leaves an unlucky rest.",
             "Mean, median, bootstrap and σ use the reruns that have a score; the card counts every rerun.",
             "The published columns are the paper's own cells, which are not public, and cannot be recomputed.",
         ),
@@ -149,18 +144,19 @@ def artifacts(audit: Audit) -> Table:
     )
 
 
-def _split_note(audit: Audit, floor: float | None) -> str:
+def _split_note(audit: Audit) -> str:
     params, held = audit.params, audit.held_out
-    if not held.split or floor is None:
+    if not held.split:
         return (
             f"Held-out validation needs more than {params.audit_size} reruns in a cell (audit_size); none of the "
             f"{plural(held.cells, 'cell')} has them, so it is not measured."
         )
     n = held.held_out_sizes[0]
-    at = {rate: prob(noise_floor(rate, n, budget=params.failure_budget)) for rate in (0.02, 0.05)}
+    at = {rate: prob(noise_floor(rate, n, budget=params.failure_budget)) for rate in NOISE_RATES}
+    sizes = listed([str(size) for size in held.held_out_sizes], most=4)
     return (
-        f"Held out: {held.split} of {plural(held.cells, 'cell')}, {params.splits:,} splits each, audits of "
-        f"{params.audit_size} with {listed([str(size) for size in held.held_out_sizes], most=4)} held out. The held-out rate is "
-        f"noisy: a cell inside the budget shows over budget on {n} held-out reruns with probability {at[0.02]} at "
-        f"β = .02 and {at[0.05]} at β = .05. The noise floor subtracted is that of β = ε/2: {prob(floor)}."
+        f"Held out: {held.split} of {plural(held.cells, 'cell')}, {params.splits:,} splits each, audits of {params.audit_size} with "
+        f"{sizes} held out. The held-out rate is noisy: a cell shows over budget on {n} held-out reruns with probability "
+        + listed([f"{value} at β = {prob(rate, 2)}" for rate, value in at.items()])
+        + "."
     )

@@ -1,25 +1,30 @@
-"""The audit as tables in the paper's formats; views of the units, nothing is computed that a unit does not hold."""
+"""The audit as tables in the paper's formats."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from analysis.inputs import Input
-from analysis.present.format import level, number, prob
+from analysis.present.format import level, number
 from analysis.present.prose import listed
 from analysis.present.table import Table, TableColumn
-from analysis.results import WORST_FIRST, Check, Gate
-from analysis.stats import certification_power, clopper_pearson_upper, compare_rates
+from analysis.results import WORST_FIRST, Gate
+from analysis.stats import certification_power, clopper_pearson_upper, compare_rates, rejects
 
 from .cells import Cell
 from .heldout import HeldOut
 from .parameters import Params
-from .units import NO_TARGET, CellAudit, count, letter
+from .units import CellAudit, at_chance, count, letter
 
+TRANSFER_NOTE = (
+    "p: exact two-sided test (Barnard) that both audits have the same failure rate, not adjusted over the pairs. A release "
+    "on the target rests on the target's own row; without any reruns there, β_Q ≤ β_P + total variation distance is all "
+    "that can be said."
+)
 LEGEND = (
     "r release-supported · u unsupported · s strong-unsupported (even the lower bound exceeds the budget) · "
     "n not certifiable (fewer reruns than zero failures need)."
@@ -49,12 +54,12 @@ def checks(gate: Gate) -> Table:
     """The gate clause by clause."""
     return Table(
         id="checks",
-        title="The gate, cell by cell: what was observed against the budget.",
+        title="The gate, cell by cell: what was observed against its limit.",
         columns=(
             TableColumn(key="name", label="Required cell"),
-            TableColumn(key="observed", label="Observed bound", kind="prob"),
+            TableColumn(key="observed", label="Observed", kind="number"),
             TableColumn(key="relation", label="Must be"),
-            TableColumn(key="limit", label="Budget", kind="level"),
+            TableColumn(key="limit", label="Limit", kind="level"),
             TableColumn(key="verdict", label="Verdict", kind="status"),
             TableColumn(key="reason", label="Reason", kind="text"),
         ),
@@ -62,7 +67,10 @@ def checks(gate: Gate) -> Table:
             (c.name, c.observed, c.relation, c.limit, c.verdict, c.reason)
             for c in sorted(gate.checks, key=lambda check: WORST_FIRST.index(check.verdict))
         ),
-        notes=("Observed is the upper bound, or the lower bound where even that exceeds the budget.",),
+        notes=(
+            "Observed is the upper bound against the budget; the lower bound where even that exceeds it; and what stands in the "
+            "way (adjusted p, e-value, bar) where the bound alone would release.",
+        ),
         empty="no required cell was found",
     )
 
@@ -70,31 +78,12 @@ def checks(gate: Gate) -> Table:
 def cards(audit: Audit) -> Table:
     """One row a cell."""
     params = audit.params
-    rows = [
-        (
-            *unit.cell.values(),
-            *_audit_cells(audit, unit),
-            unit.n,
-            unit.k,
-            unit.rate,
-            unit.upper,
-            unit.lower,
-            unit.floor,
-            unit.still_needed,
-            unit.largest_bar,
-            _yes(unit.evidence >= 1 / params.delta),
-            None if unit.p_adjusted is None else _yes(unit.p_adjusted <= params.delta),
-            unit.status_paper,
-            unit.status_corrected,
-        )
-        for unit in audit.units
-    ]
+    family = "Bonferroni" if params.family == "bonferroni" else "Holm"
     return Table(
         id="cards",
         title="Recipe cards: counts, bounds, and what each cell still needs.",
         columns=(
-            *_cell_columns(params),
-            *_audit_columns(audit),
+            *_unit_columns(audit),
             TableColumn(key="n", label="N", kind="count"),
             TableColumn(key="k", label="k", kind="count"),
             TableColumn(key="rate", label="β̂", kind="prob"),
@@ -102,22 +91,41 @@ def cards(audit: Audit) -> Table:
             TableColumn(key="lower", label="lower", kind="prob", group="bounds"),
             TableColumn(key="floor", label="floor", kind="count", group="reruns"),
             TableColumn(key="still_needed", label="still needed", kind="count", group="reruns"),
+            TableColumn(key="still_needed_anytime", label="any time", kind="count", group="reruns"),
             TableColumn(key="largest_bar", label="largest bar", kind="score"),
             TableColumn(key="anytime", label="any time", group="also ships"),
             TableColumn(key="family", label="family", group="also ships"),
             TableColumn(key="paper", label="paper", group="status"),
             TableColumn(key="corrected", label="corrected", group="status"),
         ),
-        rows=tuple(rows),
+        rows=tuple(
+            (
+                *_unit_cells(audit, unit),
+                unit.n,
+                unit.k,
+                unit.rate,
+                unit.upper,
+                unit.lower,
+                unit.floor,
+                unit.still_needed,
+                unit.still_needed_anytime,
+                unit.largest_bar,
+                _yes(unit.n > 0 and unit.evidence >= 1 / params.delta),
+                None if unit.p_adjusted is None else _yes(bool(rejects([unit.p_adjusted], alpha=params.delta)[0])),
+                unit.status_paper,
+                unit.status_corrected,
+            )
+            for unit in audit.units
+        ),
         notes=(
-            f"N reruns, k strictly below τ = {level(params.tau)}; U and lower are one-sided Clopper-Pearson bounds at "
+            f"N reruns, k strictly below τ = {level(params.tau)}; U and lower are one-sided Clopper-Pearson bounds, each at "
             f"δ = {level(params.delta)}, budget ε = {level(params.failure_budget)}.",
-            "Still needed: further reruns without a failure that would support the release, counting the failures "
-            "seen; a dash where even the lower bound exceeds the budget.",
-            "Largest bar: the highest τ that this sample certifies; a dash where none is.",
-            f"Any time: whether the e-value reaches 1/δ = {number(1 / params.delta)}, which may be read after every rerun.",
-            f"Family: whether the cell survives {'Bonferroni' if params.family == 'bonferroni' else 'Holm'} over the "
-            "required cells; a dash for cells that the gate does not read.",
+            "Still needed: further reruns without a failure that would support the release when their number is fixed now; any "
+            "time: when they are looked at as they come. Deciding to add reruns after a look is the second case. A dash where "
+            "more reruns are not what is missing.",
+            "Largest bar: the highest τ that this sample certifies by the bound for a fixed N; a dash where none is.",
+            f"Also ships, any time: the e-value reaches 1/δ = {number(1 / params.delta)}. Also ships, family: the observed count "
+            f"survives {family} over the required cells; a dash for cells that the gate does not read.",
         ),
     )
 
@@ -129,8 +137,7 @@ def severity(audit: Audit) -> Table:
         id="severity",
         title="Beyond the count: how far reruns fall below the bar, and evidence that holds at any number of reruns.",
         columns=(
-            *_cell_columns(params),
-            *_audit_columns(audit),
+            *_unit_columns(audit),
             TableColumn(key="mean", label="mean", kind="score", group="score"),
             TableColumn(key="sd", label="sd", kind="score", group="score"),
             TableColumn(key="shortfall", label="mean", kind="score", group="shortfall (τ − b)₊"),
@@ -140,12 +147,12 @@ def severity(audit: Audit) -> Table:
             TableColumn(key="upper_failure", label="as failures", kind="prob", group="U, reruns without a score"),
             TableColumn(key="upper_exclude", label="left out", kind="prob", group="U, reruns without a score"),
             TableColumn(key="without_score", label="how many", kind="count", group="U, reruns without a score"),
-            TableColumn(key="indeterminate", label="near the bar", kind="count"),
+            TableColumn(key="near_bar", label="how many", kind="count", group="near the bar"),
+            TableColumn(key="upper_worst", label="U, as failures", kind="prob", group="near the bar"),
         ),
         rows=tuple(
             (
-                *unit.cell.values(),
-                *_audit_cells(audit, unit),
+                *_unit_cells(audit, unit),
                 unit.mean,
                 unit.sd,
                 unit.shortfall,
@@ -155,7 +162,8 @@ def severity(audit: Audit) -> Table:
                 unit.upper_failure,
                 unit.upper_exclude,
                 unit.without_score,
-                unit.indeterminate,
+                unit.near_bar,
+                unit.upper_worst,
             )
             for unit in audit.units
         ),
@@ -163,7 +171,8 @@ def severity(audit: Audit) -> Table:
             f"Shortfall: mean of max(τ − b, 0) with an upper bound at δ = {level(params.delta)} that holds at this N "
             "(mixture betting).",
             "e-value: evidence that β ≤ ε. Pr(β > ε): posterior under a uniform prior, which the bound does not give.",
-            "Near the bar: reruns that pass by less than the noise of the test set; a dash where n_items is not given.",
+            "Near the bar: reruns that pass by less than the noise of the test set; a dash where n_items is not given or the "
+            "scores are not proportions.",
         ),
     )
 
@@ -171,46 +180,50 @@ def severity(audit: Audit) -> Table:
 def bar_sweep(audit: Audit) -> Table:
     """T2: one column a bar."""
     params = audit.params
-    rows = []
-    for cell, _ in audit.calibration:
-        entries = []
-        for tau in params.bars:
-            k, n = count(cell, params, tau)
-            entries.append(_bound(k, n, params) if n else None)
-        rows.append((*cell.cell.values(), *entries))
-    notes = [LEGEND]
-    if params.chance_rate is not None:
-        low = [level(tau) for tau in params.bars if tau <= params.chance_rate]
-        if low:
-            notes.append(f"At τ = {listed(low)} a constant predictor passes: an r there says nothing about collapse.")
+    rows = [
+        (*_unit_cells(audit, unit), *(bound(*count(cell, params, tau), params) for tau in params.bars))
+        for cell, unit in audit.calibration
+    ]
     return Table(
         id="bar-sweep",
         title="Failures below each bar, as k/N / U and status.",
-        columns=(*_cell_columns(params), *_bar_columns(params.bars)),
+        columns=(*_unit_columns(audit), *bar_columns(params.bars)),
         rows=tuple(rows),
-        notes=tuple(notes),
+        notes=(LEGEND, *chance_note(params.bars, params)),
         empty="no calibration audit in the data",
+    )
+
+
+def chance_note(bars: Sequence[float], params: Params) -> tuple[str, ...]:
+    """Which bars a constant predictor may reach."""
+    low = [level(tau) for tau in bars if at_chance(tau, params)]
+    if not low or params.chance_rate is None:
+        return ()
+    return (
+        f"At τ = {listed(low, most=12)} a constant predictor, which scores {level(params.chance_rate)}, passes or nearly does: an r "
+        "there says nothing about collapse.",
     )
 
 
 def transfer(audit: Audit) -> Table:
     """T3: the same recipe on its calibration and its target."""
-    params = audit.params
-    by_cell: dict[tuple[str, ...], list[CellAudit]] = {}
-    for unit in audit.units:
-        if unit.status != NO_TARGET:
-            by_cell.setdefault(tuple(unit.cell.values()), []).append(unit)
-    rows = []
-    for key, units in by_cell.items():
-        for source in (u for u in units if u.audit == "calibration"):
-            for target in (u for u in units if u.audit == "target"):
-                rows.append((" / ".join(key), *_transfer_cells(source, target, params)))
+    measured = [unit for unit in audit.units if unit.n]
+    rows = [
+        (
+            " / ".join(source.cell.values()),
+            f"{source.dataset or 'calibration'} → {target.dataset or 'target'}",
+            *transfer_row((source.k, source.n), (target.k, target.n), audit.params),
+        )
+        for source in measured
+        for target in measured
+        if source.cell == target.cell and (source.audit, target.audit) == ("calibration", "target")
+    ]
     return Table(
         id="transfer",
         title="The same recipe on the audit it was calibrated on and on its target.",
-        columns=_transfer_columns(),
+        columns=transfer_columns(),
         rows=tuple(rows),
-        notes=(_TRANSFER_NOTE, LEGEND),
+        notes=(TRANSFER_NOTE, LEGEND),
         empty="no cell has both a calibration and a target audit: nothing is carried over to another data set",
     )
 
@@ -262,115 +275,62 @@ def operating(audit: Audit) -> Table:
     )
 
 
-def published_bar_sweep(audit: Audit) -> Table:
-    """T2 from counts that were published elsewhere, through the same functions."""
-    params = audit.params
-    rows = _published_rows(audit.counts, transfers=False)
-    bars = sorted({row["tau"] for row in rows})
-    by_model: dict[str, dict[float, tuple[int, int]]] = {}
-    for row in rows:
-        by_model.setdefault(row["model"], {})[row["tau"]] = (int(row["k"]), int(row["n"]))
-    return Table(
-        id="published-bar-sweep",
-        title="Published counts, recomputed: failures below each bar, as k/N / U and status.",
-        columns=(TableColumn(key="model", label="Model"), *_bar_columns(bars)),
-        rows=tuple(
-            (model, *(_bound(*found[tau], params) if tau in found else None for tau in bars))
-            for model, found in by_model.items()
-        ),
-        notes=(LEGEND,),
-        empty="no published counts were given (--data counts=FILE)",
-    )
+def bound(k: int, n: int, params: Params) -> dict[str, Any] | None:
+    """K of N with its upper bound and the published rule's letter."""
+    if not n:
+        return None
+    return {"k": k, "n": n, "upper": clopper_pearson_upper(k, n, delta=params.delta), "status": letter(k, n, params)}
 
 
-def published_transfer(audit: Audit) -> Table:
-    """T3 from counts that were published elsewhere."""
-    params = audit.params
-    rows = []
-    pairs: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    for row in _published_rows(audit.counts, transfers=True):
-        pairs.setdefault((row["model"], row["pair"]), {})[row["audit"]] = row
-    for (model, _), both in pairs.items():
-        if {"calibration", "target"} <= set(both):
-            p, q = both["calibration"], both["target"]
-            rows.append(
-                (
-                    model,
-                    f"{p['dataset']} → {q['dataset']}",
-                    _bound(int(p["k"]), int(p["n"]), params),
-                    _bound(int(q["k"]), int(q["n"]), params),
-                    compare_rates(int(p["k"]), int(p["n"]), int(q["k"]), int(q["n"])),
-                )
-            )
-    return Table(
-        id="published-transfer",
-        title="Published counts, recomputed: calibration and target audits of the same recipe.",
-        columns=_transfer_columns(),
-        rows=tuple(rows),
-        notes=(_TRANSFER_NOTE, LEGEND),
-        empty="no published counts were given (--data counts=FILE)",
-    )
+def bar_columns(bars: Sequence[float]) -> tuple[TableColumn, ...]:
+    """One column a bar."""
+    return tuple(TableColumn(key=f"tau_{tau:g}", label=f"τ = {level(tau)}", kind="bound") for tau in bars)
 
 
-_TRANSFER_NOTE = (
-    "p: exact two-sided test (Barnard) that both audits have the same failure rate. A release on the target rests on "
-    "the target's own row; without any reruns there, β_Q ≤ β_P + total variation distance is all that can be said."
-)
-
-
-def _published_rows(counts: Input | None, *, transfers: bool) -> list[Mapping[str, Any]]:
-    if counts is None:
-        return []
-    rows = [{str(name): cell for name, cell in row.items()} for row in counts.frame.to_dict("records")]
-    return [row for row in rows if bool(row.get("pair")) == transfers]
-
-
-def _bound(k: int, n: int, params: Params) -> dict[str, Any]:
-    upper = clopper_pearson_upper(k, n, delta=params.delta)
-    return {"k": k, "n": n, "upper": upper, "status": letter(k, n, params)}
-
-
-def _bar_columns(bars: Sequence[float]) -> tuple[TableColumn, ...]:
-    return tuple(TableColumn(key=f"tau_{tau:g}", label=f"τ = {prob(tau, 2)}", kind="bound") for tau in bars)
-
-
-def _transfer_columns() -> tuple[TableColumn, ...]:
+def transfer_columns() -> tuple[TableColumn, ...]:
+    """The columns of T3."""
     return (
         TableColumn(key="recipe", label="Recipe"),
         TableColumn(key="shift", label="D_P → D_Q"),
-        TableColumn(key="calibration", label="k/N / U", kind="bound", group="calibration"),
-        TableColumn(key="target", label="k/N / U", kind="bound", group="target"),
+        TableColumn(key="calibration", label="β̂", kind="fraction", group="calibration"),
+        TableColumn(key="calibration_upper", label="U", kind="prob", group="calibration"),
+        TableColumn(key="target", label="β̂", kind="fraction", group="target"),
+        TableColumn(key="target_upper", label="U", kind="prob", group="target"),
+        TableColumn(key="status", label="on the target"),
         TableColumn(key="p", label="p", kind="p_value"),
     )
 
 
-def _transfer_cells(source: CellAudit, target: CellAudit, params: Params) -> tuple[Any, ...]:
-    shift = f"{source.dataset or 'calibration'} → {target.dataset or 'target'}"
-    both = source.n > 0 and target.n > 0
-    return (
-        shift,
-        _bound(source.k, source.n, params) if source.n else None,
-        _bound(target.k, target.n, params) if target.n else None,
-        compare_rates(source.k, source.n, target.k, target.n) if both else None,
-    )
+def transfer_row(source: tuple[int, int], target: tuple[int, int], params: Params) -> tuple[Any, ...]:
+    """K of N and U on both audits, the published rule's status on the target, and the exact test between them."""
+    cells: list[Any] = []
+    for k, n in (source, target):
+        cells += [{"k": k, "n": n}, clopper_pearson_upper(k, n, delta=params.delta)] if n else [None, None]
+    both = source[1] > 0 and target[1] > 0
+    return (*cells, letter(*target, params), compare_rates(*source, *target) if both else None)
 
 
 def _cell_columns(params: Params) -> tuple[TableColumn, ...]:
     return tuple(TableColumn(key=f"cell.{name}", label=name) for name in params.cell)
 
 
-def _audit_columns(audit: Audit) -> tuple[TableColumn, ...]:
-    """Audit and data set, where they tell the units apart."""
-    columns = []
+def _unit_columns(audit: Audit) -> tuple[TableColumn, ...]:
+    """The cell's columns, then audit and data set where they tell units apart."""
+    columns = list(_cell_columns(audit.params))
     if any(unit.audit != "calibration" for unit in audit.units):
         columns.append(TableColumn(key="audit", label="audit"))
-    if any(unit.dataset for unit in audit.units) and "dataset" not in audit.params.cell:
+    if len({unit.dataset for unit in audit.units}) > 1 and "dataset" not in audit.params.cell:
         columns.append(TableColumn(key="dataset", label="dataset"))
     return tuple(columns)
 
 
-def _audit_cells(audit: Audit, unit: CellAudit) -> tuple[str | None, ...]:
-    return tuple(getattr(unit, column.key) for column in _audit_columns(audit))
+def _unit_cells(audit: Audit, unit: CellAudit) -> tuple[str | None, ...]:
+    further = _unit_columns(audit)[len(audit.params.cell) :]
+    return (*unit.cell.values(), *(getattr(unit, column.key) for column in further))
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
 
 
 def _shortest_key(audit: Audit, names: Sequence[str]) -> list[str]:
@@ -386,20 +346,3 @@ def _shortest_key(audit: Audit, names: Sequence[str]) -> list[str]:
         if all(found.setdefault(key, values) == values for key, values in pairs):
             return keys
     return list(params.cell)
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def gate_check(unit: CellAudit, check_verdict: Any, params: Params) -> Check:
-    """The clause of one required cell."""
-    refuted = check_verdict == "refuse"
-    return Check(
-        name=unit.name,
-        observed=unit.lower if refuted else unit.upper,
-        relation="≤",
-        limit=params.failure_budget,
-        verdict=check_verdict,
-        reason=f"{unit.status}: {unit.reason}",
-    )
