@@ -198,12 +198,15 @@ def expand(paths: Iterable[str | Path]) -> list[Path]:
             if path.is_dir():
                 what = "the folder holds no data file"
                 matches = sorted(file for file in path.iterdir() if file.is_file() and data_suffix(file) in SUFFIXES)
+            elif path.exists() and not path.is_file():
+                what, matches = "not a regular file", []
             elif path.exists():
                 matches = [path]
             else:
                 matches = sorted(Path(name) for name in glob.glob(str(given)))  # noqa: PTH207  (absolute patterns too)
-        except OSError as error:
-            what, matches = f"cannot be read ({plain(error.strerror)})", []
+            matches = [match for match in matches if match.is_file()]
+        except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+            what, matches = f"cannot be read ({plain(getattr(error, 'strerror', error))})", []
         if not matches:
             faults.append(Fault(file=str(given), what=what, fix=f"Known kinds: {' '.join(SUFFIXES)}."))
         for match in matches:

@@ -155,4 +155,13 @@ def load(path: Path) -> dict[str, Any]:
         raise UsageError(
             Fault(file=path.name, what=f"is not a {SCHEMA} file", fix="Give the result.json of a report folder.")
         )
+    said, found = gate["verdict"], worst(check["verdict"] for check in gate["checks"])
+    if said != found:
+        raise UsageError(
+            Fault(
+                file=path.name,
+                what=f"says {said}, but its checks say {found}",
+                fix="The file was changed by hand; make it anew.",
+            )
+        )
     return dict(value)

@@ -143,7 +143,7 @@ class Schema:
             elif column.kind == "choice":
                 typed[column.name] = [_choice(cell) for cell in cells]
                 faults += _bad_choices(column, cells, place)
-            elif column.required and column.name not in demanded.columns:
+            elif column.required and column.name not in (*demanded.columns, *demanded.key[-1:]):
                 faults += [
                     _fault(column, cell, place(row), "is empty", "Every row needs one")
                     for row, cell in enumerate(cells)
@@ -212,13 +212,16 @@ def _ranged(column: Column, demanded: Demanded) -> Column:
 
 def _empty(demanded: Demanded, frame: pd.DataFrame, place: Place) -> list[Fault]:
     faults = []
-    for name in demanded.columns:
+    for name in dict.fromkeys([*demanded.columns, *(key for key in demanded.key[-1:] if key in frame)]):
         for row, cell in enumerate(frame[name].tolist()):
-            if not cell.strip():
-                file, line = place(row)
-                faults.append(
-                    Fault(file=file, place=f"{line}, column {name}", what="is empty", fix="Every row needs one.")
-                )
+            if cell and cell == cell.strip():
+                continue
+            file, line = place(row)
+            what, fix = "is empty", "Every row needs one."
+            if cell.strip():
+                what = f"{plain(repr(cell), width=60)} has blanks around it"
+                fix = "They would make another name; remove them."
+            faults.append(Fault(file=file, place=f"{line}, column {name}", what=what, fix=fix))
     return faults
 
 

@@ -227,7 +227,7 @@ def default_label(params: BaseModel, data: Mapping[str, str], layouts: Mapping[s
     values = params.model_dump(mode="json")
     parts = [safe_words(f"{name} {_words(value)}")[:40] for name, value in parameters.changed(params).items()]
     digest = _hex({"params": values, "data": data, "layouts": layouts})
-    return "-".join([*parts, digest])[-100:].lstrip("-.")
+    return "-".join([part for part in ["-".join(parts)[:90].strip("-.")] if part] + [digest])
 
 
 def share_folder() -> Path:

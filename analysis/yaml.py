@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from analysis.errors import Fault, UsageError, plain
 
+LARGEST, MOST_NODES = 1_000_000, 20_000
 NULLS = frozenset({"", "~", "null"})
 
 
@@ -37,6 +39,10 @@ def load(path: Path, error: type[UsageError]) -> Document:
         Of the class ``error``: the file is missing, not UTF-8, not YAML, not a mapping, or names a key twice.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise error(Fault(file=str(path), what="is not a regular file"))
+        if path.stat().st_size > LARGEST:
+            raise error(Fault(file=str(path), what=f"is larger than {LARGEST:,} bytes: that is no file of settings"))
         node = YAML(typ="safe", pure=True).compose(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise error(Fault(file=str(path), what=f"cannot be read ({plain(problem.strerror)})")) from problem
@@ -54,18 +60,28 @@ def load(path: Path, error: type[UsageError]) -> Document:
     if not isinstance(node, MappingNode):
         raise error(Fault(file=path.name, what="does not hold `name: value` lines"))
     try:
-        values = _plain(node, path, error)
+        values = _plain(node, path, error, iter(range(MOST_NODES)))
+    except StopIteration as problem:
+        what = f"stands for more than {MOST_NODES:,} values"
+        raise error(
+            Fault(file=path.name, what=what, fix="Aliases (*name) may repeat each other; write the values out.")
+        ) from problem
     except RecursionError as problem:
         raise error(Fault(file=path.name, what="refers to itself (*alias)", fix="Write the value out.")) from problem
     lines = {key.value: key.start_mark.line + 1 for key, _ in node.value}
     return Document(file=path.name, values=values, lines=lines)
 
 
-def _plain(node: Node, path: Path, error: type[UsageError]) -> Any:
+def _plain(node: Node, path: Path, error: type[UsageError], left: Iterator[int]) -> Any:
+    """The node's value; every node takes one from ``left``, so that aliases of aliases cannot grow without end."""
+    next(left)
     if isinstance(node, ScalarNode):
         return None if node.style is None and node.value.lower() in NULLS else node.value
     if isinstance(node, SequenceNode):
-        return [_plain(child, path, error) for child in node.value]
+        items = []
+        for child in node.value:
+            items.append(_plain(child, path, error, left))
+        return items
     values: dict[str, Any] = {}
     for key, child in node.value:
         place = f"line {key.start_mark.line + 1}"
@@ -73,5 +89,5 @@ def _plain(node: Node, path: Path, error: type[UsageError]) -> Any:
             raise error(Fault(file=path.name, place=place, what="a list or mapping cannot be a key"))
         if key.value in values:
             raise error(Fault(file=path.name, place=place, what=f"the key {plain(repr(key.value))} stands twice"))
-        values[key.value] = _plain(child, path, error)
+        values[key.value] = _plain(child, path, error, left)
     return values

@@ -4,6 +4,7 @@ import csv
 import gzip
 import hashlib
 import json
+import os
 import re
 import shlex
 from pathlib import Path
@@ -401,3 +402,17 @@ def test_a_name_like_none_gets_the_list_only():
 def test_json_numbers_reach_text_columns_unchanged(load):
     records = json.dumps([{"seed": "X", "score": 0.5}]).replace('"X"', "1.10")
     assert columns(load({"a.json": records}))["seed"] == ["1.10"]
+
+
+def test_only_regular_files_are_read(tmp_path):
+    os.mkfifo(tmp_path / "runs.csv")
+    for path in (tmp_path / "runs.csv", Path("/dev/null")):
+        with pytest.raises(InputError, match="not a regular file"):
+            expand([path])
+
+
+def test_links_in_a_circle_are_a_fault(tmp_path):
+    loop = tmp_path / "loop.csv"
+    loop.symlink_to(loop)
+    with pytest.raises(InputError, match=r"loop\.csv"):
+        expand([loop])

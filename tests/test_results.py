@@ -45,7 +45,7 @@ def test_a_float_keeps_every_digit():
 
 
 def test_a_result_is_read(tmp_path):
-    value = {**dict.fromkeys(KEYS), "schema": SCHEMA, "gate": {"verdict": "refuse", "checks": []}}
+    value = {**dict.fromkeys(KEYS), "schema": SCHEMA, "gate": {"verdict": "undecided", "checks": []}}
     (tmp_path / "result.json").write_text(dumps(value), encoding="utf-8")
     assert load(tmp_path / "result.json") == value
 
@@ -83,4 +83,12 @@ def test_a_file_with_only_a_verdict_is_not_a_result(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     path.write_text(json.dumps({"schema": SCHEMA, "gate": {"verdict": "pass"}}), encoding="utf-8")
     with pytest.raises(UsageError, match=f"result.json: is not a {SCHEMA} file"):
+        load(path)
+
+
+def test_a_verdict_that_its_checks_do_not_give_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    value = {**dict.fromkeys(KEYS), "schema": SCHEMA, "gate": {"verdict": "pass", "checks": [{"verdict": "refuse"}]}}
+    path.write_text(json.dumps(value), encoding="utf-8")
+    with pytest.raises(UsageError, match="says pass, but its checks say refuse"):
         load(path)

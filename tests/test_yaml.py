@@ -1,5 +1,7 @@
 """YAML 1.2 that guesses nothing: https://yaml.org/spec/1.2.2/ for what a file means, text for what a scalar is."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -147,3 +149,17 @@ def test_quoted_text_comes_back(tmp_path_factory, values):
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         writer.dump(values, stream)
     assert load(path, ParameterError).values == values
+
+
+def test_aliases_of_aliases_do_not_grow_without_end(tmp_path):
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 10)]
+    path = tmp_path / "bomb.yml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(ParameterError, match="stands for more than"):
+        load(path, ParameterError)
+
+
+def test_a_device_is_no_file_of_settings():
+    with pytest.raises(ParameterError, match="not a regular file"):
+        load(Path("/dev/zero"), ParameterError)

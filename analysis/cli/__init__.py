@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -96,6 +97,8 @@ def main() -> NoReturn:
     for stream, faulty in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", newline="\n", errors=faulty)  # the same bytes on every machine
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (closed by the caller; lives as long as we do)
+    sys.stderr = sys.stderr or sys.stdout
     debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
@@ -107,7 +110,10 @@ def main() -> NoReturn:
         click.echo(error.format_message())
         sys.exit(EXIT_USAGE)
     except click.ClickException as error:
-        _complain(plain(error.format_message(), width=2000))
+        message = plain(error.format_message(), width=2000)
+        if "unexpected extra argument" in message:
+            message += " Quote a pattern ('logs/*.json'), or repeat --data."
+        _complain(message)
         sys.exit(EXIT_USAGE)
     except GatebookError as error:
         _complain(error.message(), debug)
@@ -116,10 +122,8 @@ def main() -> NoReturn:
         _complain("stopped", debug)
         sys.exit(exit_code_for(KeyboardInterrupt() if isinstance(error, click.Abort) else error))
     except Exception as error:  # noqa: BLE001  (the last line before the user)
-        if (
-            isinstance(error, OSError) and error.filename is not None
-        ):  # a full disk or a missing right is no bug of ours
-            _complain(plain(f"{error.filename}: {error.strerror}", width=400), debug)
+        if isinstance(error, OSError):  # a full disk or a missing right is no bug of ours
+            _complain(plain(f"{error.filename or 'output'}: {error.strerror or error}", width=400), debug)
             sys.exit(EXIT_REPORT)
         _complain(
             f"unexpected {type(error).__name__}: {plain(error, width=400)}. Please report this; --debug shows more",

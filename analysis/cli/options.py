@@ -126,11 +126,15 @@ def ask(
 
 def _add_path(study: Study, text: str, paths: dict[str, list[str]]) -> None:
     """``[NAME=]PATH`` to the paths by input name; without a name it is the study's first input."""
+    from analysis.errors import Fault, InputError
+
     names = [spec.schema.name for spec in study.inputs]
     name, equals, path = text.partition("=")
     if not equals or (name not in names and Path(text).exists()):
         name, path = names[0], text
     study.spec(name)
+    if not path.strip():
+        raise InputError(Fault(place=f"--data {text}", what="names no file", fix="Is a shell variable unset?"))
     paths.setdefault(name, []).append(path)
 
 

@@ -109,6 +109,8 @@ def run(
     unknown = [part for part in formats if part not in FORMATS]
     if unknown or not formats:
         raise UsageError(Fault(place=f"--to {plain(to)}", what="is not a format", fix=f"Known: {','.join(FORMATS)}."))
+    if not out.strip():
+        raise UsageError(Fault(place="--out", what="names no folder", fix="Is a shell variable unset?"))
     asked = ask(study, label=label, **_asked(given))
     report_module = _report_module()
     report = report_module.make(
@@ -158,10 +160,15 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _show(result: Mapping[str, Any]) -> None:
+    from analysis.session import standing
+
     verdict = result["gate"]["verdict"]
     click.echo(f"{MARKS[verdict]} {verdict}  {result['study']}  {plain(result['label'])}")
     click.echo(plain(result["headline"], width=2000))
     click.echo(plain(result["gate"]["reason"], width=2000))
+    click.echo(standing(result["rule"]))
+    for what, where, why in result["tables"].get("warnings", {}).get("rows", []):
+        click.echo(f"warning: {plain(what)} ({plain(where)}): {plain(why, width=400)}", err=True)
 
 
 def _summary(result: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -83,20 +84,16 @@ def params(study: str, as_json: bool) -> int:
 
     from analysis.catalogue import study as find
     from analysis.parameters import describe
-    from analysis.present.table import Table, TableColumn
     from analysis.results import dumps
 
     found = describe(find(study).params)
     if as_json:
         click.echo(dumps([asdict(item) for item in found]), nl=False)
         return 0
-    table = Table(
-        id="params",
-        title="Parameters",
-        columns=tuple(TableColumn(key=key, label=key) for key in ("name", "type", "default", "range", "help")),
-        rows=tuple((i.name, i.type, str(i.default), i.range or None, i.help) for i in found),
-    )
-    click.echo(table.to_text())
+    for item in found:
+        limits = f" ({item.range})" if item.range else ""
+        click.echo(f"{item.name}: {item.type}{limits} = {json.dumps(item.default)}")
+        click.echo(f"    {item.help}")
     return 0
 
 

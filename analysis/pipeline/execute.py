@@ -237,6 +237,8 @@ def _kernel_class(
     """
     # compiled modules are worth keeping in a kernel's lifetime of imports, whatever the parent was told
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    # several reports run at once: threads of one kernel's linear algebra only wait for those of another
+    environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **environment}
 
     class OwnKernel(AsyncKernelManager):
         @property

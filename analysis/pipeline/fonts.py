@@ -103,7 +103,11 @@ def missing_faults(characters: str) -> Iterator[Fault]:
         by_package.setdefault((script_of(char), _package(char)), []).append(char)
     for (script, package), chars in by_package.items():
         shown = ", ".join(f"{char} (U+{ord(char):04X})" for char in chars[:10])
-        fix = f"install the Debian package {package} or another font that has them" if package else "remove them"
+        fix = (
+            f"install the Debian package {package} or another font that has them; the page (--to html) needs none"
+            if package
+            else "remove them"
+        )
         yield Fault(what=f"no font for {len(chars)} {script} character(s): {shown}", fix=fix)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,7 @@ from analysis.study import Study, share_folder, write_files
 Renderer = Literal["auto", "quarto", "builtin"]
 Format = Literal["html", "pdf"]
 FAILED = ".failed"  # ends the folder of a run that failed, and no other
+_WORK = re.compile(r"\..*-(?P<pid>\d+)-\w+")
 FILE_NAMES: Mapping[Format, str] = {"html": "index.html", "pdf": "report.pdf"}
 
 
@@ -80,7 +82,8 @@ def make(
     chosen = choose(renderer)
     target = out / request.study.slug / folder_name(expected.label)
     target.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}-", dir=target.parent))
+    _sweep(target.parent)
+    work = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}-{os.getpid()}-", dir=target.parent))
     try:
         say("running the notebook")
         executed = _run(request, expected, work, timeout=timeout, progress=progress)
@@ -181,6 +184,24 @@ def _replace(work: Path, target: Path) -> None:
     work.rename(target)
     shutil.rmtree(old, ignore_errors=True)
     shutil.rmtree(_failed(target), ignore_errors=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what runs that were killed outright left behind: their process is gone."""
+    for entry in folder.iterdir():
+        found = _WORK.fullmatch(entry.name)
+        if found and not _is_alive(int(found["pid"])):
+            shutil.rmtree(entry, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OSError, OverflowError):
+        return True
+    return True
 
 
 def _keep_failed(work: Path, target: Path, error: BaseException) -> None:

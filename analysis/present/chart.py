@@ -8,7 +8,9 @@ from html import unescape
 from typing import Any
 
 import altair as alt
+import pandas as pd
 
+from analysis.present.format import visible
 from analysis.present.typeface import chart_font, embedded
 
 INK, MUTED, GRID = "#1b1f24", "#5b6570", "#e3e6ea"
@@ -64,6 +66,25 @@ def styled(chart: alt.LayerChart | alt.FacetChart | alt.VConcatChart, alt_text: 
     )
 
 
+def _seen(value: Any) -> Any:
+    """The specification with every text made visible: a control character is no XML, and takes the drawing with it."""
+    if isinstance(value, dict):
+        return {key: _seen(held) for key, held in value.items()}
+    if isinstance(value, list):
+        return [_seen(held) for held in value]
+    return visible(value) if isinstance(value, str) else value
+
+
+def sentence(text: str) -> Any:
+    """The text in place of a chart that has nothing to show."""
+    note = (
+        alt.Chart(pd.DataFrame({"text": [text]}))
+        .mark_text(align="left", color=MUTED, fontSize=12)
+        .encode(text="text:N", x=alt.value(0))
+    )
+    return styled(alt.layer(note).properties(width=460, height=40), text)
+
+
 def _static(spec: dict[str, Any], **_: Any) -> dict[str, str]:
     return {"image/svg+xml": svg(spec), "text/plain": str(spec.get("description", ""))}
 
@@ -74,7 +95,7 @@ def svg(spec: dict[str, Any]) -> str:
 
     _, folder = chart_font()
     vl_convert.register_font_directory(str(folder))
-    drawing = str(vl_convert.vegalite_to_svg(spec))
+    drawing = str(vl_convert.vegalite_to_svg(_seen(spec)))
     letters = "".join(sorted(set(re.sub(r"<[^>]*>", "", drawing))))
     head, body = drawing.split(">", 1)
     return f"{head}><style>{embedded(unescape(letters))}</style>{body}"

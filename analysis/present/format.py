@@ -19,6 +19,8 @@ NUMERIC: frozenset[str] = frozenset(
 COMPOSITE: dict[str, tuple[str, ...]] = {"fraction": ("k", "n"), "bound": ("k", "n", "upper", "status")}
 """Kinds whose raw cell is an object, with its fields."""
 
+_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control, half characters, line and paragraph ends
+LONGEST = 400  # characters of a name in a table; data files keep it whole
 _WINDOWS = {"con", "prn", "aux", "nul", *(f"{name}{i}" for name in ("com", "lpt") for i in range(1, 10))}
 _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C], None)
 
@@ -108,8 +110,11 @@ def cell(kind: Kind, value: Any) -> str:
             return f"{value['k']}/{value['n']}"
         case "bound":
             return f"{value['k']}/{value['n']} / {prob(value['upper'])} {value['status']}"
-        case _:
+        case "text":
             return visible(value)
+        case _:
+            shown = visible(value)
+            return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
 
 
 def visible(text: object) -> str:
@@ -120,8 +125,15 @@ def visible(text: object) -> str:
     """
     stripped = str(text).translate(_BIDI)
     return "".join(
-        ch if unicodedata.category(ch) not in {"Cc", "Cs"} else ch.encode("unicode_escape").decode() for ch in stripped
+        ch.encode("unicode_escape").decode() if unicodedata.category(ch) in _UNSEEN or _is_no_character(ch) else ch
+        for ch in stripped
     )
+
+
+def _is_no_character(ch: str) -> bool:
+    """Whether Unicode promises that the code point will never be one: XML and fonts refuse it."""
+    code = ord(ch)
+    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
 def one_line(text: str) -> str:

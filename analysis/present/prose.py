@@ -10,7 +10,7 @@ from typing import Any
 
 from analysis.present.format import one_line, visible
 
-_MARKDOWN = set("\\`*_{}[]<>#+|~$@&^=")
+_MARKDOWN = set("\\`*_{}[]<>#+|~$@&^")
 _START = re.compile(r"^((?:\(?(?:\d+|[a-zA-Z]|[ivxlcdmIVXLCDM]+)(?=[.)](?:\s|$)))?)([-.):%])")
 """What starts a list, a definition or a title block: an enumerator with its mark, or the mark alone."""
 
@@ -20,7 +20,7 @@ class Sentence:
     r"""A paragraph of plain text; data inside it is escaped when it is shown.
 
     >>> Sentence("k = 3 of *59*")._repr_mimebundle_()["text/markdown"]
-    'k \\= 3 of \\*59\\*'
+    'k = 3 of \\*59\\*'
     """
 
     text: str

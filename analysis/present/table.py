@@ -56,7 +56,7 @@ class Table:
             "title": self.title,
             "columns": [{"key": c.key, "label": c.label, "kind": c.kind, "unit": c.unit} for c in self.columns],
             "rows": [list(row) for row in self.rows],
-            "notes": list(self.notes) if self.rows else [self.empty, *self.notes],
+            "notes": list(self.notes) if self.rows else [self.empty],
         }
 
     def texts(self) -> list[list[str]]:
@@ -81,7 +81,7 @@ class Table:
                 )
             out.append(f"<tr>{''.join(cells)}</tr>")
         out += ["</tbody>", "</table>"]
-        if self.notes:
+        if self.notes and self.rows:
             out += ['<div class="gb-notes">', *(f"<p>{_html(note)}</p>" for note in self.notes), "</div>"]
         return "\n".join(out)
 

@@ -18,9 +18,10 @@ from analysis.readers.columnar import read_columnar
 from analysis.readers.json_records import read_json, read_json_lines
 from analysis.readers.raw import RawTable, checked_names, data_suffix, optional, stem
 
-DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
+DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " ", "whitespace": "whitespace"}
 BY_SUFFIX = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 SUFFIXES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
+PIECE, UNPACKED_LIMIT = 1 << 20, 4 << 30
 CELL_LIMIT = 16 * 1024 * 1024  # the csv module's own limit of 131,072 is shorter than one model answer
 
 
@@ -34,7 +35,7 @@ def read_raw(path: Path, data: bytes, *, delimiter: str | None = None, header: b
     data
         The file as it is on disk, compressed or not.
     delimiter
-        ``comma tab semicolon pipe space`` or one character; default by suffix.
+        ``comma tab semicolon pipe space whitespace`` or one character; default by suffix.
     header
         Whether the first line of a delimited file names the columns.
 
@@ -72,10 +73,10 @@ def _unpacked(path: Path, data: bytes) -> bytes:
     name = path.name.lower()
     try:
         if name.endswith(".gz"):
-            return gzip.decompress(data)
+            return _limited(path, _gzip_pieces(data))
         if name.endswith(".zst"):
-            return b"".join(_zstandard_frames(data))
-    except MissingProgram:
+            return _limited(path, _zstandard_pieces(data))
+    except (MissingProgram, InputError):
         raise
     except Exception as error:
         raise InputError(
@@ -84,14 +85,34 @@ def _unpacked(path: Path, data: bytes) -> bytes:
     return data
 
 
-def _zstandard_frames(data: bytes) -> Iterator[bytes]:
+def _limited(path: Path, pieces: Iterator[bytes]) -> bytes:
+    """The pieces joined, as long as they stay below what a machine can hold: a small file may unpack to anything."""
+    out = io.BytesIO()
+    for piece in pieces:
+        out.write(piece)
+        if out.tell() > UNPACKED_LIMIT:
+            what = f"unpacks to more than {UNPACKED_LIMIT:,} bytes"
+            raise InputError(Fault(file=path.name, what=what, fix="Split it, or give it unpacked as Parquet."))
+    return out.getvalue()
+
+
+def _gzip_pieces(data: bytes) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+        while piece := stream.read(PIECE):
+            yield piece
+
+
+def _zstandard_pieces(data: bytes) -> Iterator[bytes]:
     zstandard = optional("zstandard")
     while data:
         frame = zstandard.ZstdDecompressor().decompressobj()  # a stream reader takes a cut file for a whole one
-        yield frame.decompress(data)
-        if not frame.eof:
+        for start in range(0, len(data), PIECE):
+            yield frame.decompress(data[start : start + PIECE])
+            if frame.eof:
+                data = frame.unused_data + data[start + PIECE :]
+                break
+        else:
             raise EOFError("Compressed file ended before the end of its frame")
-        data = frame.unused_data
 
 
 def _text(path: Path, data: bytes) -> str:
@@ -113,7 +134,7 @@ def _delimiter(given: str | None, usual: str) -> str:
     if given is None:
         return usual
     found = DELIMITERS.get(given, given.replace("\\t", "\t"))
-    if len(found) != 1 or found in '"\r\n':
+    if found != "whitespace" and (len(found) != 1 or found in '"\r\n'):
         raise InputError(
             Fault(
                 what=f"delimiter {plain(repr(given))} is not one character that can part cells",
@@ -125,6 +146,8 @@ def _delimiter(given: str | None, usual: str) -> str:
 
 def _delimited(path: Path, text: str, delimiter: str, *, header: bool) -> RawTable:
     csv.field_size_limit(min(CELL_LIMIT, sys.maxsize))
+    if delimiter == "whitespace":  # any run of blanks and tabs parts two cells; such files quote nothing
+        text, delimiter = "\n".join("\t".join(line.split()) for line in text.splitlines()), "\t"
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names: list[str] | None = None
     named_at = ""
@@ -179,6 +202,6 @@ def _other_delimiter(names: list[str], used: str) -> str:
     """A hint when the header looks as if it were separated by something else."""
     if len(names) == 1:
         for word, char in DELIMITERS.items():
-            if char not in {used, " "} and char in names[0]:
+            if char not in {used, " ", "whitespace"} and char in names[0]:
                 return f"It looks {word}-separated: put `delimiter: {word}` into a params file (-f)."
     return ""

@@ -37,6 +37,18 @@ class Maximum(NamedTuple):
     boundary: bool
 
 
+class _Weighted(NamedTuple):
+    """One weighted sample: 1 − x/max x, and the shares of its values times 1, x, x², x³."""
+
+    x: Floats
+    gap: Floats
+    share: Floats
+    line: Floats
+    square: Floats
+    cube: Floats
+    m1: float
+
+
 def log_remainder(u: Floats, v: Floats) -> Floats:
     """L(u) = (log(1 + u) − u)/u² from u and v = 1 + u, both of one shape; by its series next to 0."""
     near = np.abs(u) < NEAR
@@ -96,7 +108,7 @@ def maximise(x: Floats, weights: Floats) -> list[Maximum]:
         best = Maximum(-1.0, float(x[-1]), -math.log(x[-1]), True)
         for place in np.flatnonzero(drops):
             used = weights[row] > 0
-            one = _refine(x[used], weights[row, used] / total[row], nodes[place], nodes[place + 1])
+            one = _refine(_weighted(x[used], weights[row, used]), *np.log(nodes[place : place + 2]).tolist())
             if one.xi > -1 and one.mean_log_likelihood > best.mean_log_likelihood:
                 best = one
         found.append(best)
@@ -120,11 +132,10 @@ def climb(x: Floats, weights: Floats, start: float) -> Maximum | None:
     Maximum or None
         None where no downward crossing is near or the boundary has the larger likelihood: then `maximise`.
     """
-    share = weights / weights.sum()
-    m1 = float(share @ x)
+    sample = _weighted(x, weights)
 
     def rising(s: float) -> bool:
-        return _crossing(x, share, m1, s)[2] > 0
+        return _crossing(sample, s)[2] > 0
 
     inner = math.log(start)
     up = rising(inner)
@@ -132,21 +143,25 @@ def climb(x: Floats, weights: Floats, start: float) -> Maximum | None:
     for _ in range(8):
         outer = inner + step
         if rising(outer) != up:
-            found = _refine(x, share, *(math.exp(s) for s in sorted((inner, outer))))
+            found = _refine(sample, *sorted((inner, outer)))
             better = found.xi > -1 and found.mean_log_likelihood > -math.log(x[-1])
             return found if better else None
         inner, step = outer, 1.5 * step
     return None
 
 
-def _refine(x: Floats, share: Floats, low: float, high: float) -> Maximum:
-    """Downward crossing between two arguments e, by Newton's method in log e inside a bracket that shrinks."""
-    m1 = float(share @ x)
-    a, b = math.log(low), math.log(high)
+def _weighted(x: Floats, weights: Floats) -> _Weighted:
+    share = weights / weights.sum()
+    line = share * x
+    return _Weighted(x, 1 - x / x[-1], share, line, line * x, line * x * x, float(line.sum()))
+
+
+def _refine(sample: _Weighted, a: float, b: float) -> Maximum:
+    """Downward crossing between two values of log e, by Newton's method inside a bracket that shrinks."""
     s = (a + b) / 2
     xi = sigma = 0.0
     for _ in range(100):
-        xi, sigma, height, steep = _crossing(x, share, m1, s)
+        xi, sigma, height, steep = _crossing(sample, s)
         a, b = (s, b) if height > 0 else (a, s)
         step = -height / steep if steep < 0 else math.inf
         following = s + step if a < s + step < b else (a + b) / 2
@@ -157,24 +172,23 @@ def _refine(x: Floats, share: Floats, low: float, high: float) -> Maximum:
     return Maximum(xi, sigma, -(math.log(sigma) + 1 + xi) if sigma > 0 else -math.inf, False)
 
 
-def _crossing(x: Floats, share: Floats, m1: float, s: float) -> tuple[float, float, float, float]:
+def _crossing(sample: _Weighted, s: float) -> tuple[float, float, float, float]:
     """ξ, σ, H and dH/ds at s = log e; by h where the terms of H cancel, θ m₁ > 1."""
+    x, m1 = sample.x, sample.m1
     e = math.exp(s)
     theta = e - 1 / float(x[-1])
-    v = 1 - x / x[-1] + x * e
+    v = sample.gap + x * e
     inverse = 1 / v
     if theta * m1 > 1:
-        xi, mean_inverse = float(share @ np.log(v)), float(share @ inverse)
+        xi, mean_inverse = float(sample.share @ np.log(v)), float(sample.share @ inverse)
         height = ((1 + xi) * mean_inverse - 1) / theta**2
-        steep = (1 - mean_inverse) * mean_inverse / theta - (1 + xi) * float((share * x) @ inverse**2)
+        steep = (1 - mean_inverse) * mean_inverse / theta - (1 + xi) * float(sample.line @ inverse**2)
         return xi, xi / theta, height, (steep / theta**2 - 2 * height / theta) * e
     u = theta * x
-    square = share * x * x
-    remainder = log_remainder(u, v)
-    near = np.abs(u) < 1e-3
-    slope = np.where(near, 1 / 3 - u / 2, -(inverse + 2 * remainder) / np.where(near, 1.0, u))
-    area, reach = float(square @ remainder), float(square @ inverse)
-    d_area, d_reach = float((square * x) @ slope), -float((square * x) @ inverse**2)
+    area, reach = float(sample.square @ log_remainder(u, v)), float(sample.square @ inverse)
+    near = abs(theta) * m1 < 1e-3
+    d_area = float(sample.cube @ (1 / 3 - u / 2)) if near else -(2 * area + reach) / theta
+    d_reach = -float(sample.cube @ inverse**2)
     height = area + reach - m1 * m1 + theta * m1 * (reach - area) + theta * theta * area * reach
     steep = d_area + d_reach + m1 * (reach - area) + theta * m1 * (d_reach - d_area)
     steep += 2 * theta * area * reach + theta * theta * (d_area * reach + area * d_reach)

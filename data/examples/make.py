@@ -1,14 +1,20 @@
 """Make the example data from seeds: python data/examples/make.py
 
 The reruns are synthetic, shaped like the audit of the recipe-cards paper (36 cells × 59 reruns, bimodal collapse); the
-published counts are facts taken from its Tables 2 and 3.
+published counts are facts taken from its Tables 2 and 3. The tail-shape controls are synthetic: three ways to a false tail
+difference, a true one, and none.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
+import io
+import math
 import random
+from collections.abc import Callable
 from pathlib import Path
+from statistics import NormalDist
 
 HERE = Path(__file__).parent
 SEED = 20261130
@@ -113,7 +119,79 @@ def write(path: Path, rows: list[list[object]]) -> None:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 
+def exponential(u: float) -> float:
+    return -math.log1p(-u)
+
+
+def pareto(u: float, xi: float, sigma: float) -> float:
+    """Quantile of the generalised Pareto law."""
+    return sigma * math.expm1(-xi * math.log1p(-u)) / xi
+
+
+def spliced(u: float, at: float, xi: float, sigma: float) -> float:
+    """Exponential up to the quantile ``at``, generalised Pareto above."""
+    return exponential(u) if u <= at else exponential(at) + pareto((u - at) / (1 - at), xi, sigma)
+
+
+def logit_normal(u: float) -> float:
+    """A probability that saturates: logistic of a normal of mean −6 and standard deviation 3."""
+    return 1 / (1 + math.exp(6 - 3 * NormalDist().inv_cdf(u)))
+
+
+Law = Callable[[float], float]
+CONTROLS: tuple[tuple[str, int, int, float, Law, Law], ...] = (
+    # condition, seed, prompts, correlation between the models, law of the first, law of the second
+    ("sample-size illusion", 53, 2000, 0.5, lambda u: 0.4 * exponential(u), lambda u: 0.4 * exponential(u)),
+    ("bounded support", 1, 12_000, 0.9, logit_normal, logit_normal),
+    (
+        "threshold fishing",
+        1,
+        14_000,
+        0.9,
+        lambda u: 0.4 * exponential(u),
+        lambda u: 0.4 * spliced(u, 0.95, 0.35, 0.65),
+    ),
+    (
+        "true difference",
+        1,
+        14_000,
+        0.7,
+        lambda u: 0.4 * spliced(u, 0.90, -0.25, 1.25),
+        lambda u: 0.4 * spliced(u, 0.90, 0.25, 0.75),
+    ),
+    ("true null", 1, 20_000, 0.9, lambda u: 0.4 * exponential(u), lambda u: 0.4 * exponential(u)),
+)
+
+
+def control(seed: int, prompts: int, correlation: float, first: Law, second: Law) -> list[tuple[str, int, float]]:
+    """Two models on the same prompts, tied by a normal copula."""
+    rng, normal = random.Random(seed), NormalDist()
+    rest = math.sqrt(1 - correlation**2)
+    rows = []
+    for item in range(prompts):
+        z = rng.gauss(0, 1)
+        other = correlation * z + rest * rng.gauss(0, 1)
+        rows += [("model-a", item, first(normal.cdf(z))), ("model-b", item, second(normal.cdf(other)))]
+    return rows
+
+
+def controls() -> list[list[object]]:
+    rows: list[list[object]] = [["condition", "model", "item_id", "value", "source"]]
+    for condition, seed, prompts, correlation, first, second in CONTROLS:
+        made = control(seed, prompts, correlation, first, second)
+        rows += [[condition, model, item, f"{value:.9g}", "synthetic"] for model, item, value in made]
+    return rows
+
+
+def write_packed(path: Path, rows: list[list[object]]) -> None:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
+
+
 def main(folder: Path = HERE) -> None:
+    write_packed(folder / "tail_shape" / "controls.csv.gz", controls())
     write(folder / "recipe_card" / "synthetic_runs.csv", runs())
     write(folder / "recipe_card" / "published_counts.csv", published_counts())
 

@@ -14,8 +14,9 @@ local function width(text, advances)
   return sum
 end
 
+-- A break after a mark inside a word, but never inside a number: .159 is not a point and 159.
 local function soft(word)
-  return (word:gsub("([/_.:=,;+-])([%w])", "%1" .. ZWSP .. "%2"))
+  return (word:gsub("([/_:=;+-])([%w])", "%1" .. ZWSP .. "%2"):gsub("([.,])(%a)", "%1" .. ZWSP .. "%2"))
 end
 
 local function hard(word)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -402,3 +403,11 @@ def test_a_missing_renderer_is_said_before_anything_runs(runs, tmp_path, monkeyp
             say=lambda line: None,
         )
     assert not (tmp_path / "out").exists()
+
+
+def test_what_a_killed_run_left_is_swept(tmp_path):
+    # 4194304 is above the largest process number of Linux
+    for name in (".nightly-4194305-ab1c", f".nightly-{os.getpid()}-ab1c", "nightly-4194305-ab1c"):
+        (tmp_path / name).mkdir()
+    report._sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f".nightly-{os.getpid()}-ab1c", "nightly-4194305-ab1c"]

@@ -25,7 +25,7 @@ def report(reports, name, verdict="pass", label=None, study="recipe-card", headl
         "schema": "gatebook/result/1",
         "study": study,
         "label": name if label is None else label,
-        "gate": {"verdict": verdict, "reason": "", "checks": []},
+        "gate": {"verdict": verdict, "reason": "", "checks": [{"verdict": verdict}]},
         "headline": headline,
         "signature": "study=recipe-card",
         "rule": None,

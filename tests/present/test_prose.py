@@ -86,7 +86,7 @@ def test_markdown_is_one_line(text):
 
 def test_a_sentence_shows_itself_as_markdown_and_as_text():
     bundle = Sentence("k = 3\x1b of *59*")._repr_mimebundle_()
-    assert bundle == {"text/markdown": r"k \= 3\\x1b of \*59\*", "text/plain": r"k = 3\x1b of *59*"}
+    assert bundle == {"text/markdown": r"k = 3\\x1b of \*59\*", "text/plain": r"k = 3\x1b of *59*"}
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
 
 from analysis.errors import InputError
+from analysis.readers import tabular
 from analysis.readers.raw import stem
 from analysis.readers.tabular import read_raw
 
@@ -330,3 +331,17 @@ def test_narrow_floats_of_parquet_keep_their_decimal(tmp_path: Path) -> None:
 def test_a_short_list_in_a_json_list_of_lists_is_refused() -> None:
     with pytest.raises(InputError, match="record 2: 1 values where other records have 2"):
         read_raw(Path("a.json"), b"[[1, 2], [3]]")
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".zst", zstandard.ZstdCompressor().compress)])
+def test_a_small_file_that_unpacks_to_too_much_is_refused(monkeypatch, suffix, pack) -> None:
+    monkeypatch.setattr(tabular, "UNPACKED_LIMIT", 5_000_000)
+    with pytest.raises(InputError, match="unpacks to more than"):
+        read_raw(Path(f"runs.csv{suffix}"), pack(b"x" * 6_000_000))
+
+
+def test_any_run_of_blanks_and_tabs_parts_cells() -> None:
+    # wmt-mqm-human-evaluation: the header is parted by blanks, rows by tab and blank
+    table = read_raw(Path("a.tsv"), b"system mqm seg_id\nA\t-5.0 1\nB\tNone 2\n", delimiter="whitespace")
+    assert (table.columns, table.rows) == (("system", "mqm", "seg_id"), [("A", "-5.0", "1"), ("B", "None", "2")])
+    assert table.places == ["line 2", "line 3"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import xml.etree.ElementTree
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,10 +14,11 @@ import pytest
 
 from analysis.cli.options import ask
 from analysis.errors import InputError, ParameterError
+from analysis.present import chart
 from analysis.present.format import cell as shown
 from analysis.results import SCHEMA_FILE, StudyResult
 from analysis.studies import recipe_card
-from analysis.studies.recipe_card import Params, cards
+from analysis.studies.recipe_card import Params, cards, figures
 from tests.conftest import EXAMPLE, MAPPINGS, collapsed, reruns
 
 
@@ -161,7 +163,7 @@ def test_not_certifiable_says_how_many_more_counting_the_failures_seen() -> None
     # floor with one failure is 38 (study spec, D 4), so 18 more than 20
     found = unit(run(collapsed("m", 1, 20)), "m")
     assert (found.floor, found.still_needed) == (22, 18)
-    assert "18 more reruns" in found.reason
+    assert "38 reruns with no further failure would support it, if that number is fixed before looking" in found.reason
 
 
 def test_the_gate_is_the_worst_of_the_required_cells() -> None:
@@ -399,6 +401,50 @@ def test_largest_certifiable_bar_is_the_order_statistic() -> None:
 # --- what a careless user does -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("column", ["_audit", "_dataset", "audit_", "n", "k", "cell"])
+def test_a_cell_column_may_be_called_anything(column: str) -> None:
+    frame = pd.DataFrame(
+        {column: ["good"] * 200 + ["bad"] * 30, "seed": range(230), "score": [0.9] * 200 + [0.1, 0.9] * 15}
+    )
+    result = run(frame, cell=[column])
+    assert [(u.cell[column], u.k, u.n) for u in result.units] == [("bad", 15, 30), ("good", 0, 200)]
+
+
+@pytest.mark.parametrize("column", ["score", "status", "seed", "audit"])
+def test_choosing_by_the_outcome_is_refused(column: str) -> None:
+    with pytest.raises(ValueError, match="tells reruns apart"):
+        Params(cell=["model", column])
+    with pytest.raises(ValueError, match="tells reruns apart"):
+        Params(claim={column: "ok"})
+
+
+def test_reruns_left_out_are_in_the_headline() -> None:
+    frame = reruns("m", [0.9] * 31 + [None] * 69)
+    result = run(frame, errors="exclude")
+    # 69 of 100 as failures: U = .751 (scipy 1.17.1, beta.ppf(.9, 70, 31))
+    assert "69 reruns without a score are left out (as failures the largest upper bound is .751)" in result.headline
+
+
+@pytest.mark.parametrize("name", [" m", "m ", "\tm"])
+def test_blanks_around_a_name_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match="has blanks around it"):
+        run(collapsed(name, 0, 30))
+
+
+def test_spellings_that_may_be_one_are_warned_of() -> None:
+    frame = pd.concat([collapsed("A", 0, 30), collapsed("a", 9, 30)])
+    assert "cells that differ in spelling only" in {row[0] for row in run(frame).tables["warnings"].rows}
+    twice = pd.DataFrame({"model": "m", "budget": 5, "seed": ["3", "03", "4"], "score": 0.9})
+    assert "seeds that differ in spelling only" in {row[0] for row in run(twice).tables["warnings"].rows}
+
+
+@pytest.mark.parametrize("name", ["a\x1bb", "a\x00b", "a\ufffeb", "a\u2028b\x85c"])
+def test_names_with_control_characters_are_shown_not_obeyed(name: str) -> None:
+    result = run(collapsed(name, 3, 59))
+    drawing = figures.bounds(result)
+    assert xml.etree.ElementTree.fromstring(chart.svg(drawing.to_dict())) is not None
+
+
 def test_a_repeated_seed_names_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("model,budget,seed,score\nm,5,1,0.9\nm,5,2,0.9\nm,5,1,0.8\n")
@@ -475,7 +521,8 @@ def test_a_name_that_only_starts_alike_is_no_selected_score(metric: str) -> None
 
 def test_bars_keep_their_decimals_in_the_header() -> None:
     table = run(collapsed("m", 2, 59), bars=[0.995, 0.505, 0.51]).tables["bar-sweep"]
-    assert [column.label for column in table.columns[-3:]] == ["τ = .995", "τ = .505", "τ = .51"]
+    # ascending, with the bar of the report among them
+    assert [column.label for column in table.columns[-4:]] == ["τ = .505", "τ = .51", "τ = .70", "τ = .995"]
 
 
 def test_the_signature_tells_data_apart_under_one_mapping(tmp_path: Path) -> None:

@@ -177,6 +177,13 @@ def headline(judged: Sequence[CellAudit], params: Params) -> str:
         parts.append(f"{count[NOT_CERTIFIABLE]} {_have(count[NOT_CERTIFIABLE])} too few reruns to be certified")
     if count[NO_TARGET]:
         parts.append(f"{count[NO_TARGET]} {_have(count[NO_TARGET])} no target audit for the claim")
+    left_out = sum(unit.without_score for unit in judged)
+    if left_out and params.errors == "exclude":
+        as_failures = max(unit.upper_failure or 0 for unit in judged)
+        parts.append(
+            f"{plural(left_out, 'rerun')} without a score {_are(left_out)} left out (as failures the largest upper bound is "
+            f"{prob(as_failures)})"
+        )
     return "; ".join(parts) + "."
 
 

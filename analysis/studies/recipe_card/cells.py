@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -102,6 +103,8 @@ class Cell:
         Smallest number of items behind a score, None when not given.
     batches
         Number of distinct batches, None when not given.
+    alike
+        Seeds that differ from another one in spelling only, as 3 and 03 do.
     """
 
     name: str
@@ -113,6 +116,7 @@ class Cell:
     recipe: Mapping[str, str]
     n_items: int | None
     batches: int | None
+    alike: int
 
     @property
     def without_score(self) -> int:
@@ -131,8 +135,8 @@ def demands(params: Params) -> Demanded:
     return Demanded(
         key=(*params.cell, *(params.claim or {}), "audit", "dataset", "seed"),
         ranges={"score": (low, high)},
-        range_hint=f"Correct it, or say what the range is: -p 'score_range=[{low:g}, 100]'",
-        columns=(*params.cell, *(params.claim or {})),
+        range_hint="Correct it, or say what the range is: -p 'score_range=[LOW, HIGH]'",
+        columns=(*params.cell, *(name for name in params.claim or {} if name != "dataset")),
         hint="or name other columns for the cell: -p 'cell=[\"model\"]'.",
     )
 
@@ -153,10 +157,11 @@ def collect(runs: Input, params: Params) -> list[Cell]:
     frame = runs.frame
     faults: list[Fault] = []
     keys = [*params.cell, *(name for name in (params.claim or {}) if name not in params.cell)]
-    grouped = frame.assign(
-        _audit=frame["audit"].replace("", "calibration") if "audit" in frame else "calibration",
-        _dataset=frame.get("dataset", ""),
-    ).groupby([*keys, "_audit", "_dataset"], sort=False, dropna=False)
+    blank = pd.Series("", index=frame.index)
+    audit = frame["audit"].replace("", "calibration") if "audit" in frame else blank.replace("", "calibration")
+    # grouped by values, not by names: a column of the file may be called anything
+    by = [*(frame.get(name, blank) for name in keys), audit, frame.get("dataset", blank)]
+    grouped = frame.groupby([column.to_numpy() for column in by], sort=False)
     cells = []
     for key, rows in grouped:
         faults += _config_faults(runs, rows)
@@ -200,7 +205,7 @@ def _cell(rows: pd.DataFrame, named: Mapping[str, str], audit: str, dataset: str
     scores = rows["score"].to_numpy(dtype=float, copy=True)
     if "status" in rows:
         scores[~rows["status"].isin(["", "ok"]).to_numpy()] = math.nan
-    varying = {"_audit", "_dataset", *NOT_RECIPE, *named}
+    varying = {*NOT_RECIPE, *named}
     recipe = {
         name: str(rows[name].iloc[0]) for name in rows.columns if name not in varying and rows[name].nunique() == 1
     }
@@ -215,6 +220,7 @@ def _cell(rows: pd.DataFrame, named: Mapping[str, str], audit: str, dataset: str
         recipe=recipe,
         n_items=None if math.isnan(items) else int(items),
         batches=rows["batch"].nunique() if "batch" in rows else None,
+        alike=len(rows) - rows["seed"].map(folded).nunique(),
     )
 
 
@@ -245,6 +251,18 @@ def _config_faults(runs: Input, rows: pd.DataFrame) -> list[Fault]:
             fix="Reruns of a cell share all settings but the seed; add the column that differs to `cell`.",
         )
     ]
+
+
+def folded(text: str) -> str:
+    """A spelling that near-duplicates share: case, width and accents of letters aside, numbers by their value.
+
+    >>> folded("BERT"), folded("03"), folded("500.0")
+    ('bert', '3.0', '500.0')
+    """
+    try:
+        return str(float(text))
+    except ValueError:
+        return unicodedata.normalize("NFKC", text).casefold().replace(" ", "")
 
 
 def natural(text: str) -> tuple[int, float, str]:

@@ -73,7 +73,7 @@ def reruns(result: StudyResult) -> Any:
     bins = result.frames()["reruns"]
     panels = [_panel(unit, bins[bins["cell"] == unit.name], tau) for unit in units]
     if not panels:
-        return chart.styled(alt.vconcat(), result.figures["reruns"].alt)
+        return chart.sentence(result.figures["reruns"].alt)
     rows = [alt.hconcat(*panels[i : i + 3], spacing=14) for i in range(0, len(panels), 3)]
     return chart.styled(alt.vconcat(*rows, spacing=10), result.figures["reruns"].alt)
 
@@ -123,7 +123,7 @@ def held_out(result: StudyResult) -> Any:
     budget = result.parameters["failure_budget"]
     frame = result.frames()["held-out"]
     if frame.empty:
-        return _nothing(result, "held-out")
+        return chart.sentence(result.figures["held-out"].alt)
     total = frame.groupby("rule")["splits"].transform("sum")
     frame = frame.assign(share=frame["splits"] / total, weighted=frame["rate"] * frame["splits"] / total)
     means = frame.groupby("rule", as_index=False)["weighted"].sum().rename({"weighted": "mean"}, axis="columns")
@@ -160,7 +160,7 @@ def evidence(result: StudyResult) -> Any:
     """Cells shipped against audit size, one line a rule."""
     frame = result.frames()["evidence"]
     if frame.empty:
-        return _nothing(result, "evidence")
+        return chart.sentence(result.figures["evidence"].alt)
     lines = (
         alt.Chart(frame)
         .mark_line(point=alt.OverlayMarkDef(size=28))
@@ -181,9 +181,3 @@ def evidence(result: StudyResult) -> Any:
         .properties(width=460, height=230)
     )
     return chart.styled(alt.layer(lines), result.figures["evidence"].alt)
-
-
-def _nothing(result: StudyResult, name: str) -> Any:
-    note = pd.DataFrame({"text": [result.figures[name].alt]})
-    text = alt.Chart(note).mark_text(align="left", color=chart.MUTED, fontSize=12).encode(text="text:N", x=alt.value(0))
-    return chart.styled(alt.layer(text).properties(width=460, height=40), result.figures[name].alt)

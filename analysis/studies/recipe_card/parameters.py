@@ -8,6 +8,10 @@ from pydantic import BaseModel, Field, model_validator
 
 from analysis.parameters import CONFIG
 
+LARGEST = 1e9  # a score beyond this is not one
+OUTCOMES = frozenset({"seed", "score", "status", "audit", "n_items", "batch", "config"})
+"""Columns that no cell and no claim may name: choosing by the outcome of a rerun certifies anything."""
+
 
 class Params(BaseModel):
     """Parameters of a recipe-card audit; probabilities and scores are in the units of the data, never percent."""
@@ -15,8 +19,10 @@ class Params(BaseModel):
     model_config = CONFIG
 
     tau: float = Field(0.70, description="the bar: a rerun that scores strictly below it is a failure")
-    failure_budget: float = Field(0.10, gt=0, lt=1, description="largest rerun failure rate that may ship (epsilon)")
-    delta: float = Field(0.10, gt=0, lt=1, description="one-sided error rate of the bound")
+    failure_budget: float = Field(
+        0.10, ge=1e-4, le=0.999, description="largest rerun failure rate that may ship (epsilon)"
+    )
+    delta: float = Field(0.10, ge=1e-9, le=0.5, description="one-sided error rate of the bound")
     bars: list[float] = Field(
         [0.50, 0.55, 0.60, 0.70], min_length=1, max_length=12, description="bars of the sweep table"
     )
@@ -52,13 +58,20 @@ class Params(BaseModel):
     @model_validator(mode="after")
     def _inside_the_range(self) -> Self:
         low, high = self.score_range
-        if not low < high:
-            raise ValueError(f"score_range must rise, got [{low:g}, {high:g}]")
+        if not -LARGEST <= low < high <= LARGEST:
+            raise ValueError(f"score_range must rise within ± {LARGEST:g}, got [{low:g}, {high:g}]")
         chance = [] if self.chance_rate is None else [self.chance_rate]
         for name, values in (("tau", [self.tau]), ("bars", self.bars), ("chance_rate", chance)):
             outside = [value for value in values if not low <= value <= high]
             if outside:
                 raise ValueError(f"{name} = {outside[0]:g} is outside score_range [{low:g}, {high:g}]")
+        for name, columns in (("cell", self.cell), ("claim", list(self.claim or {}))):
+            if OUTCOMES & set(columns):
+                raise ValueError(
+                    f"{name} cannot name {sorted(OUTCOMES & set(columns))[0]}: it tells reruns apart, not recipes"
+                )
+        if self.claim == {}:
+            raise ValueError("claim names nothing; leave it out, or name a column and its value")
         if len(set(self.cell)) < len(self.cell):
             raise ValueError("cell names a column twice")
         if len(set(self.bars)) < len(self.bars):
@@ -71,8 +84,8 @@ class SizeParams(BaseModel):
 
     model_config = CONFIG
 
-    budget: float = Field(0.10, gt=0, lt=1, description="largest rerun failure rate that may ship (epsilon)")
-    delta: float = Field(0.10, gt=0, lt=1, description="one-sided error rate of the bound")
+    budget: float = Field(0.10, ge=1e-4, le=0.999, description="largest rerun failure rate that may ship (epsilon)")
+    delta: float = Field(0.10, ge=1e-9, le=0.5, description="one-sided error rate of the bound")
     failures: int = Field(0, ge=0, le=1000, description="failures to allow for")
     rate: float | None = Field(None, ge=0, lt=1, description="true failure rate to plan for, with --power")
     power: float | None = Field(None, gt=0, lt=1, description="probability that the card ships at that rate")

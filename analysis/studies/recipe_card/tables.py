@@ -180,16 +180,17 @@ def severity(audit: Audit) -> Table:
 def bar_sweep(audit: Audit) -> Table:
     """T2: one column a bar."""
     params = audit.params
+    bars = sorted({*params.bars, params.tau})
     rows = [
-        (*_unit_cells(audit, unit), *(bound(*count(cell, params, tau), params) for tau in params.bars))
+        (*_unit_cells(audit, unit), *(bound(*count(cell, params, tau), params) for tau in bars))
         for cell, unit in audit.calibration
     ]
     return Table(
         id="bar-sweep",
         title="Failures below each bar, as k/N / U and status.",
-        columns=(*_unit_columns(audit), *bar_columns(params.bars)),
+        columns=(*_unit_columns(audit), *bar_columns(bars)),
         rows=tuple(rows),
-        notes=(LEGEND, *chance_note(params.bars, params)),
+        notes=(LEGEND, *chance_note(bars, params)),
         empty="no calibration audit in the data",
     )
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from analysis.present.format import level, number, plural, prob
+from analysis.present.format import level, number, prob
 from analysis.results import Verdict
 from analysis.stats import (
     anytime_evidence,
@@ -353,8 +353,12 @@ def _reason(unit: CellAudit, params: Params) -> str:
         return f"{counted}: the evidence that the rate is above the budget {budget} holds at any number of reruns"
     if unit.cause:
         return f"{counted}: the bound {prob(unit.upper)} is within the budget {budget}, but {_obstacle(unit, params)}"
-    needed = unit.still_needed_anytime if params.looks == "anytime" else unit.still_needed
-    more = f"{plural(needed or 0, 'more rerun')} without a failure would support it"
+    anytime = params.looks == "anytime"
+    needed = unit.still_needed_anytime if anytime else unit.still_needed
+    total = unit.n + (needed or 0)
+    more = f"{total} reruns with no further failure would support it" + (
+        "" if anytime else ", if that number is fixed before looking"
+    )
     if unit.status == NOT_CERTIFIABLE:
         floor = unit.anytime_floor if params.looks == "anytime" else unit.floor
         return f"{counted}: fewer than the {floor} reruns that even zero failures need; {more}"

@@ -11,6 +11,7 @@ from analysis.present.prose import listed
 from analysis.present.table import Table, TableColumn
 from analysis.stats import largest_passing, sample_floor
 
+from .cells import cell_name, folded
 from .tables import Audit
 from .units import SUPPORTED, at_chance
 
@@ -27,6 +28,7 @@ def warnings(audit: Audit, runs: Input) -> Table:
         *_near_bar(audit),
         *_batches(audit),
         *_identical(audit),
+        *_alike(audit),
         *_targets(audit),
         *_too_few(audit),
     ]
@@ -114,6 +116,27 @@ def _identical(audit: Audit) -> Iterator[Row]:
             "identical scores",
             listed([unit.name for unit in equal]),
             "all reruns have the same score: the seed may be ignored, or one run was copied",
+        )
+
+
+def _alike(audit: Audit) -> Iterator[Row]:
+    """Cells and seeds that differ in spelling only."""
+    spellings: dict[str, set[str]] = {}
+    for cell in audit.cells:
+        spellings.setdefault(" / ".join(map(folded, cell.cell.values())), set()).add(cell_name(cell.cell))
+    near = [sorted(names) for names in spellings.values() if len(names) > 1]
+    if near:
+        yield (
+            "cells that differ in spelling only",
+            listed([" and ".join(names) for names in near]),
+            "they are audited apart; if they are one recipe, its failures are split between them",
+        )
+    seeds = [cell.name for cell in audit.cells if cell.alike]
+    if seeds:
+        yield (
+            "seeds that differ in spelling only",
+            listed(seeds),
+            "such as 3 and 03: if they are the same rerun, it is counted twice",
         )
 
 

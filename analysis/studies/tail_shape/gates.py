@@ -1,0 +1,390 @@
+"""Two models through the gates G1 to G5 and the claims P1 and P2, as published and as corrected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from analysis.present.format import level, number, prob
+from analysis.results import Verdict
+from analysis.stats import (
+    exceedances_needed,
+    holm,
+    ideal_bootstrap_quantile,
+    minimum_effect,
+    percentile_interval,
+    tost,
+    wilson,
+)
+
+from .parameters import Params
+from .scores import PairScores
+from .tails import Tail
+
+CLAUSES = ("G1", "G2", "G3", "G4", "G5", "P1", "P2")
+PAPER_N_STAR = 500
+BAND_LEVEL = {"paper": 0.95, "corrected": 0.90}  # a test of level α uses the 1 − 2α interval
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """One clause: what was observed, its limit, and ``pass``, ``fail``, ``undecided`` or ``not evaluated``."""
+
+    value: str
+    limit: str
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """An estimate with its interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two tails on shared prompts and every difference between them (first minus second), before any gate."""
+
+    pair: tuple[str, str]
+    group: str
+    one: Tail
+    two: Tail
+    shared: int
+    only_one: int
+    only_two: int
+    mean_paper: Interval
+    mean: Interval
+    tvar_paper: Interval
+    tvar: Interval
+    xi: Interval | None
+    xi_se: float | None
+    log_sigma: Interval | None
+    above: Interval
+    needed: int
+
+    @property
+    def problem(self) -> str:
+        """Why the tails cannot be compared; empty when they can."""
+        return next((f"{tail.model}: {tail.problem}" for tail in (self.one, self.two) if tail.problem), "")
+
+
+def compare(scores: PairScores, one: Tail, two: Tail, params: Params, group: str) -> Comparison:
+    """All differences between two tails, by resamples of the prompts that they share."""
+    difference = one.values - two.values
+    tvar_draws = one.tvars - two.tvars
+    tvar_diff = one.tvar - two.tvar
+    usable = np.isfinite(one.xi) & np.isfinite(two.xi)
+    xi = xi_se = log_sigma = None
+    if one.fit is not None and two.fit is not None and usable.all():
+        draws, estimate = one.xi - two.xi, one.fit.xi - two.fit.xi
+        xi, xi_se = _basic(draws, estimate), float(draws.std(ddof=1))
+        log_draws = np.log(one.sigma) - np.log(two.sigma)
+        log_sigma = _basic(log_draws, math.log(one.fit.sigma / two.fit.sigma))
+    k = int((one.values > two.threshold).sum())
+    low, high = wilson(k, one.n, level=LEVEL)
+    return Comparison(
+        pair=scores.names,
+        group=group,
+        one=one,
+        two=two,
+        shared=len(difference),
+        only_one=scores.only_one,
+        only_two=scores.only_two,
+        mean_paper=_mean(difference, scores.clusters, BAND_LEVEL["paper"]),
+        mean=_mean(difference, scores.clusters, BAND_LEVEL["corrected"]),
+        tvar_paper=_percentile(tvar_draws, tvar_diff, BAND_LEVEL["paper"]),
+        tvar=_percentile(tvar_draws, tvar_diff, BAND_LEVEL["corrected"]),
+        xi=xi,
+        xi_se=xi_se,
+        log_sigma=log_sigma,
+        above=Interval(estimate=k / one.n, low=float(low), high=float(high)),
+        needed=n_star(params),
+    )
+
+
+def n_star(params: Params) -> int:
+    """Exceedances that G3 asks of each model."""
+    if params.n_star == "paper-default":
+        return PAPER_N_STAR
+    return exceedances_needed(params.effect, alpha=params.alpha, power=params.power)
+
+
+def shape_p_values(comparisons: Sequence[Comparison]) -> list[float | None]:
+    """Two-sided p-value of equal tail indices, by the paired standard error; None where there is none."""
+    out: list[float | None] = []
+    for found in comparisons:
+        if found.xi is None or not found.xi_se or found.problem:
+            out.append(None)
+        else:
+            out.append(float(2 * ndtr(-abs(found.xi.estimate) / found.xi_se)))
+    return out
+
+
+def adjusted(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm over the pairs that have a p-value."""
+    known = [i for i, p in enumerate(p_values) if p is not None]
+    out: list[float | None] = [None] * len(p_values)
+    if known:
+        for i, p in zip(known, holm([p_values[i] or 0.0 for i in known]).tolist(), strict=True):
+            out[i] = p
+    return out
+
+
+def paper_clauses(found: Comparison, params: Params) -> dict[str, Clause]:
+    """The published rules, each evaluated; the order and the first failure are applied by `ordered`."""
+    one, two = found.one, found.two
+    clauses = {
+        "G1": _inside(found.mean_paper, params.delta_mean, "mean difference"),
+        "G2": _inside(found.tvar_paper, params.delta_tvar, "TVaR difference"),
+        "G3": _sizes(found, "fail"),
+    }
+    p_values = [tail.p_value for tail in (one, two)]
+    text = f"p {_p(one.p_value)}, {_p(two.p_value)}"
+    good = all(p is not None and p > params.alpha for p in p_values)
+    clauses["G4"] = Clause(
+        value=text,
+        limit=f"> {level(params.alpha)}",
+        outcome="pass" if good else "fail",
+        reason="both fits stand" if good else "a fit is rejected or cannot be tested",
+    )
+    moves = [_largest_move(tail, params) for tail in (one, two)]
+    steady = all(move is not None and move < params.stability_tolerance for move in moves)
+    clauses["G5"] = Clause(
+        value=", ".join("–" if move is None else number(move, 3) for move in moves),
+        limit=f"< {level(params.stability_tolerance)}",
+        outcome="pass" if steady else "fail",
+        reason="ξ̂ moves less than the tolerance" if steady else "ξ̂ moves more than the tolerance around the threshold",
+    )
+    if one.percentile is None or two.percentile is None or found.xi is None:
+        missing = Clause(value="–", limit="", outcome="fail", reason="no interval of ξ")
+        return {**clauses, "P1": missing, "P2": missing}
+    apart = one.percentile[1] < two.percentile[0] or two.percentile[1] < one.percentile[0]
+    clauses["P1"] = Clause(
+        value=f"{_ends(*one.percentile)} and {_ends(*two.percentile)}",
+        limit="no overlap",
+        outcome="pass" if apart else "fail",
+        reason="the 95 % intervals of ξ are apart" if apart else "the 95 % intervals of ξ overlap",
+    )
+    size = abs(found.xi.estimate)
+    clauses["P2"] = Clause(
+        value=number(size, 3),
+        limit=f"> {level(params.floor)}",
+        outcome="pass" if size > params.floor else "fail",
+        reason="the point difference is above the floor"
+        if size > params.floor
+        else "the point difference is at most the floor",
+    )
+    return clauses
+
+
+def corrected_clauses(found: Comparison, p_adjusted: float | None, params: Params) -> dict[str, Clause]:
+    """The corrected rules: three-valued equivalence, joint stability, the interval of the difference."""
+    clauses = {
+        "G1": _equivalent(found.mean, params.delta_mean, "mean difference"),
+        "G2": _equivalent(found.tvar, params.delta_tvar, "TVaR difference"),
+        "G3": _sizes(found, "undecided"),
+        "G4": _goodness(found, params),
+        "G5": _stability(found, params),
+    }
+    if found.problem or found.xi is None:
+        reason = found.problem or "no interval of ξ"
+        missing = Clause(value="–", limit="", outcome="undecided", reason=reason)
+        return {**clauses, "P1": missing, "P2": missing}
+    ends = _ends(found.xi.low, found.xi.high)
+    within = -params.floor < found.xi.low and found.xi.high < params.floor
+    shown = p_adjusted is not None and p_adjusted <= params.alpha
+    clauses["P1"] = Clause(
+        value=f"ξ difference {number(found.xi.estimate, 3)} {ends}, p {_p(p_adjusted)} after Holm",
+        limit=f"p ≤ {level(params.alpha)}",
+        outcome="pass" if shown else "fail" if within else "undecided",
+        reason="the tail indices differ"
+        if shown
+        else f"the difference lies wholly within ± {level(params.floor)}"
+        if within
+        else "a difference is not shown, nor excluded",
+    )
+    reached = minimum_effect(found.xi.low, found.xi.high, floor=params.floor) if params.floor else "reached"
+    clauses["P2"] = Clause(
+        value=ends,
+        limit=f"beyond ± {level(params.floor)}",
+        outcome={"reached": "pass", "excluded": "fail", "undecided": "undecided"}[reached],
+        reason={
+            "reached": "the whole interval lies beyond the floor",
+            "excluded": "the whole interval lies within the floor",
+            "undecided": "the interval straddles the floor",
+        }[reached],
+    )
+    return clauses
+
+
+def ordered(clauses: Mapping[str, Clause], params: Params) -> tuple[dict[str, Clause], str | None]:
+    """Apply the order: what stands behind the first clause that is not passed is not evaluated, or marked as diagnosis."""
+    out: dict[str, Clause] = {}
+    killed: str | None = None
+    for name in CLAUSES:
+        clause = clauses[name]
+        if killed is None:
+            out[name] = clause
+            killed = None if clause.outcome == "pass" else name
+        elif params.diagnose:
+            out[name] = replace(clause, reason=f"diagnosis only: {clause.reason}")
+        else:
+            out[name] = Clause(value="–", limit=clause.limit, outcome="not evaluated", reason=f"killed at {killed}")
+    return out, killed
+
+
+def verdict(found: Comparison, clauses: Mapping[str, Clause], killed: str | None, params: Params) -> Verdict:
+    """Pass, or what the clause that killed the pair says: refuse where the evidence speaks against, else undecided."""
+    if killed is None:
+        return "pass"
+    if params.method == "corrected":
+        return "refuse" if clauses[killed].outcome == "fail" else "undecided"
+    within = found.xi is not None and -params.floor < found.xi.low and found.xi.high < params.floor
+    against = {
+        "G1": tost(found.mean_paper.low, found.mean_paper.high, band=params.delta_mean) == "different",
+        "G2": tost(found.tvar_paper.low, found.tvar_paper.high, band=params.delta_tvar) == "different",
+        "G3": False,
+        "G4": not found.problem and any((tail.p_value or 1.0) <= params.alpha for tail in (found.one, found.two)),
+        "G5": not found.problem,
+        "P1": within and not found.problem,
+        "P2": within and not found.problem,
+    }
+    return "refuse" if against[killed] else "undecided"
+
+
+def instead(found: Comparison) -> str:
+    """What can be concluded when a claim about the shape cannot."""
+    one, two = found.pair
+    return (
+        f"{one} minus {two} on {found.shared:,} shared prompts: mean {_signed(found.mean)}, TVaR {_signed(found.tvar)} "
+        f"(90 % intervals); {prob(found.above.estimate)} of the scores of {one} lie above the threshold of {two} "
+        f"(95 % interval {_ends(found.above.low, found.above.high)})"
+    )
+
+
+def _mean(difference: npt.NDArray[np.float64], clusters: npt.NDArray[np.int64] | None, confidence: float) -> Interval:
+    """Ideal bootstrap of a paired mean; with clusters, of the ratio of cluster sums, linearised at the estimate."""
+    estimate = float(difference.mean())
+    sample = difference
+    if clusters is not None:
+        sums = np.bincount(clusters, weights=difference - estimate)
+        sample = estimate + sums * len(sums) / len(difference)
+    tail = (1 - confidence) / 2
+    low, high = (float(ideal_bootstrap_quantile(sample, q)) for q in (tail, 1 - tail))
+    return Interval(estimate=estimate, low=low, high=high)
+
+
+def _percentile(draws: npt.NDArray[np.float64], estimate: float, confidence: float) -> Interval:
+    low, high = percentile_interval(draws, level=confidence)
+    return Interval(estimate=estimate, low=low, high=high)
+
+
+def _basic(draws: npt.NDArray[np.float64], estimate: float) -> Interval:
+    """Basic bootstrap interval: for ξ it covers better than the percentile interval."""
+    low, high = percentile_interval(draws, level=LEVEL)
+    return Interval(estimate=estimate, low=2 * estimate - high, high=2 * estimate - low)
+
+
+def _inside(found: Interval, band: float, what: str) -> Clause:
+    inside = -band <= found.low and found.high <= band
+    return Clause(
+        value=f"{number(found.estimate, 3)} {_ends(found.low, found.high)}",
+        limit=f"± {level(band)}",
+        outcome="pass" if inside else "fail",
+        reason=f"the 95 % interval of the {what} lies {'inside' if inside else 'not inside'} the band",
+    )
+
+
+def _equivalent(found: Interval, band: float, what: str) -> Clause:
+    word = tost(found.low, found.high, band=band)
+    return Clause(
+        value=f"{number(found.estimate, 3)} {_ends(found.low, found.high)}",
+        limit=f"± {level(band)}",
+        outcome={"equivalent": "pass", "different": "fail", "undecided": "undecided"}[word],
+        reason=f"the 90 % interval of the {what} "
+        + {
+            "equivalent": "lies inside the band",
+            "different": "lies wholly outside the band",
+            "undecided": "straddles the band",
+        }[word],
+    )
+
+
+def _sizes(found: Comparison, short: str) -> Clause:
+    least = min(found.one.n_exc, found.two.n_exc)
+    enough = least >= found.needed
+    return Clause(
+        value=f"{found.one.n_exc}, {found.two.n_exc}",
+        limit=f"≥ {found.needed}",
+        outcome="pass" if enough else short,
+        reason="enough exceedances" if enough else f"{found.needed - least} more exceedances are needed",
+    )
+
+
+def _goodness(found: Comparison, params: Params) -> Clause:
+    text = f"p {_p(found.one.p_value)}, {_p(found.two.p_value)}"
+    limit = f"> {level(params.alpha)}"
+    if found.problem:
+        return Clause(value=text, limit=limit, outcome="undecided", reason=found.problem)
+    p_values = [tail.p_value for tail in (found.one, found.two)]
+    if any(p is None for p in p_values):
+        return Clause(value=text, limit=limit, outcome="undecided", reason="a fit cannot be tested")
+    good = all(p is not None and p > params.alpha for p in p_values)
+    return Clause(
+        value=text,
+        limit=limit,
+        outcome="pass" if good else "fail",
+        reason="both fits stand" if good else "the generalised Pareto law is rejected",
+    )
+
+
+def _stability(found: Comparison, params: Params) -> Clause:
+    words = [tail.stability.joint for tail in (found.one, found.two)]
+    p_values = [tail.stability.p_value for tail in (found.one, found.two)]
+    word = "unstable" if "unstable" in words else "undecidable" if "undecidable" in words else "stable"
+    if found.problem:
+        word = "undecidable"
+    return Clause(
+        value=f"p {_p(p_values[0])}, {_p(p_values[1])}",
+        limit=f"> {level(params.alpha)}",
+        outcome={"stable": "pass", "unstable": "fail", "undecidable": "undecided"}[word],
+        reason=found.problem
+        or {
+            "stable": "ξ̂ does not move more than its resamples around the threshold",
+            "unstable": "ξ̂ moves more around the threshold than chance allows",
+            "undecidable": "not every threshold of the band has a regular fit",
+        }[word],
+    )
+
+
+def _largest_move(tail: Tail, params: Params) -> float | None:
+    """Max |ξ̂(q ± band) − ξ̂(q)|, the published rule of G5."""
+    by_quantile = dict(zip(np.round(tail.scan.quantiles, 10).tolist(), tail.scan.fits, strict=True))
+    anchor = by_quantile.get(round(params.quantile, 10))
+    ends = [round(params.quantile + sign * params.band, 10) for sign in (-1, 1)]
+    fits = [by_quantile[q] for q in ends if q in by_quantile]
+    if anchor is None or not fits or any(fit is None for fit in fits):
+        return None
+    return max(abs(fit.xi - anchor.xi) for fit in fits if fit is not None)
+
+
+def _p(value: float | None) -> str:
+    return prob(value)
+
+
+def _ends(low: float, high: float) -> str:
+    return f"[{number(low, 3)}, {number(high, 3)}]"
+
+
+def _signed(found: Interval) -> str:
+    return f"{number(found.estimate, 3)} {_ends(found.low, found.high)}"

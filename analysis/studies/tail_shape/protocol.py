@@ -1,0 +1,344 @@
+"""The protocol from checked scores to the gate: every pair through the clauses, both methods, and the sentence on top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.errors import Fault, ParameterError, plain
+from analysis.inputs import Input
+from analysis.present.format import plural
+from analysis.present.prose import listed
+from analysis.results import Check, Figure, Gate, Outcome, Verdict, worst
+
+from . import evidence_tables, findings, tables
+from .gates import (
+    CLAUSES,
+    Clause,
+    Comparison,
+    adjusted,
+    compare,
+    corrected_clauses,
+    instead,
+    ordered,
+    paper_clauses,
+    shape_p_values,
+    verdict,
+)
+from .parameters import Params
+from .scores import Group, collect, pair_scores, pairs
+from .tails import Draws, Tail, analyse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairUnit:
+    """The unit of inference: two models under one scorer and condition.
+
+    ``gates`` holds the clauses of the method that the gate reads, G1 to P2, each with value, limit, outcome and reason.
+    """
+
+    pair: tuple[str, str]
+    scorer: str | None
+    condition: str | None
+    gates: Mapping[str, Clause]
+    killed_by: str | None
+    status: str
+    verdict: Verdict
+    reason: str
+    instead: str
+    status_paper: str
+    status_corrected: str
+    shared: int
+    only_first: int
+    only_second: int
+
+    @property
+    def name(self) -> str:
+        """The pair in words, with scorer and condition."""
+        group = ", ".join(part for part in (self.scorer, self.condition) if part)
+        return f"{self.pair[0]} against {self.pair[1]}" + (f" ({group})" if group else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """Everything the tables are views of.
+
+    ``pair_groups``, ``comparisons`` (None where nothing is shared) and ``units`` run in parallel.
+    """
+
+    groups: Sequence[Group]
+    tails: Sequence[tuple[Group, Tail]]
+    pair_groups: Sequence[Group]
+    comparisons: Sequence[Comparison | None]
+    units: Sequence[PairUnit]
+    judged: Sequence[PairUnit]
+    p_adjusted: Mapping[int, float | None]
+    params: Params
+
+
+def check(inputs: Mapping[str, Input], params: Params) -> str:
+    """Find the faults that `decide` would, and say what would be judged.
+
+    Raises
+    ------
+    InputError, ParameterError
+        As `decide`.
+    """
+    groups = collect(inputs["scores"], params)
+    for group in groups:
+        _is_logit(group, params)
+    models = {model: len(values) for group in groups for model, values in group.values.items()}
+    count = sum(len(pairs(list(group.values))) for group in groups)
+    lost = sum(sum(group.lost.values()) for group in groups)
+    return (
+        f"{plural(count, 'pair')} in {plural(len(groups), 'group')}: "
+        f"{listed([f'{name} {n:,}' for name, n in models.items()], most=6)} scores; {lost:,} rows without a finite score"
+    )
+
+
+def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
+    """Run every pair of every group through the gates and read the verdict over the required pairs.
+
+    Raises
+    ------
+    InputError, ParameterError
+        When the data do not fit; see `scores.collect`.
+    """
+    groups = collect(inputs["scores"], params)
+    made: list[tuple[Group, tuple[str, str], Comparison | None]] = []
+    tails: list[tuple[Group, Tail]] = []
+    for group in groups:
+        compared, own = _group(group, params)
+        made += compared
+        tails += [(group, tail) for tail in own]
+    found = [comparison for _, _, comparison in made if comparison is not None]
+    holm_p = dict(zip(map(id, found), adjusted(shape_p_values(found)), strict=True))
+    units = [_unit(group, pair, comparison, holm_p, params) for group, pair, comparison in made]
+    protocol = Protocol(
+        groups=groups,
+        tails=tails,
+        pair_groups=[group for group, _, _ in made],
+        comparisons=[comparison for _, _, comparison in made],
+        units=units,
+        judged=_judged(units, params),
+        p_adjusted=holm_p,
+        params=params,
+    )
+    gate = read_gate(protocol.judged)
+    return Outcome(
+        gate=gate,
+        headline=headline(protocol.judged, params),
+        units=tuple(units),
+        tables=(
+            tables.checks(gate),
+            tables.gates(protocol),
+            tables.clauses(protocol),
+            tables.bulk(protocol),
+            tables.fits(protocol),
+            tables.sizes(protocol),
+            evidence_tables.false_positives(protocol),
+            findings.what_holds_up(protocol),
+            findings.warnings(protocol),
+            evidence_tables.scan(protocol),
+            evidence_tables.qq(protocol),
+            evidence_tables.mean_excesses(protocol),
+            evidence_tables.waterfall(protocol),
+            evidence_tables.power(protocol),
+        ),
+        figures=figures(protocol),
+    )
+
+
+def read_gate(judged: Sequence[PairUnit]) -> Gate:
+    """The worst verdict over the required pairs, each a check."""
+    checks = tuple(
+        Check(
+            name=unit.name,
+            observed=unit.status,
+            relation="is",
+            limit="PASS",
+            verdict=unit.verdict,
+            reason=unit.reason,
+        )
+        for unit in judged
+    )
+    decided = worst(check.verdict for check in checks)
+    deciding = [unit for unit in judged if unit.verdict == decided]
+    if not deciding:
+        return Gate(verdict=decided, reason="no required pair was found in the data", checks=checks)
+    names = listed([unit.name for unit in deciding])
+    return Gate(
+        verdict=decided,
+        reason=f"{len(deciding)} of {plural(len(judged), 'required pair')} ({names}); first: {deciding[0].reason}",
+        checks=checks,
+    )
+
+
+def headline(judged: Sequence[PairUnit], params: Params) -> str:
+    """One honest sentence with its numbers."""
+    if not judged:
+        return "No required pair was found, so nothing was decided."
+    count = {word: sum(unit.verdict == word for unit in judged) for word in ("pass", "refuse", "undecided")}
+    killed = {clause: sum(unit.killed_by == clause for unit in judged) for clause in CLAUSES}
+    stops = listed([f"{killed[clause]} at {clause}" for clause in CLAUSES if killed[clause]], most=7)
+    text = (
+        f"The tail shape tells {count['pass']} of {plural(len(judged), 'required pair')} apart beyond mean and tail mass "
+        f"({params.method} method)"
+    )
+    if count["refuse"] or count["undecided"]:
+        text += (
+            f"; against {count['refuse']} the evidence speaks, {count['undecided']} stay undecided (killed: {stops})"
+        )
+    return text + "."
+
+
+def figures(protocol: Protocol) -> dict[str, Figure]:
+    """Titles and the sentences that stand for the figures; the drawings are in ``figures.py``."""
+    tails = [tail for _, tail in protocol.tails]
+    fitted = [tail for tail in tails if tail.fit is not None]
+    spread = [f"{tail.model} {tail.fit.xi:.2f}" for tail in fitted if tail.fit is not None]
+    left = evidence_tables.pairs_left(protocol)
+    texts = {
+        "waterfall": (
+            "Pairs that are left after each clause, by the published and by the corrected rules.",
+            "Pairs left after "
+            + listed([f"{name} {count}" for name, count in left], most=8)
+            + " (method of the gate).",
+        ),
+        "stability": (
+            "Tail index against the quantile of the threshold, with 95 % bootstrap bands; the first twelve tails.",
+            f"ξ̂ at the threshold: {listed(spread, most=12)}." if spread else "No tail could be fitted.",
+        ),
+        "qq": (
+            "Excesses against the quantiles of the fitted generalised Pareto law; the first twelve tails.",
+            f"Quantile plots of {plural(len(fitted), 'tail')}.",
+        ),
+        "mean-excess": (
+            "Mean excess over rising thresholds: a straight line where a generalised Pareto law holds; the first twelve tails.",
+            f"Mean-excess plots of {plural(len(tails), 'tail')}.",
+        ),
+        "power": (
+            "Power of P1 and P2 together against the number of exceedances, at the planned effect.",
+            "At a difference equal to the floor the power never exceeds one half, whatever the number of exceedances.",
+        ),
+    }
+    return {key: Figure(title=title, alt=alt, file=f"figures/{key}.svg") for key, (title, alt) in texts.items()}
+
+
+def _group(group: Group, params: Params) -> tuple[list[tuple[Group, tuple[str, str], Comparison | None]], list[Tail]]:
+    """All pairs of a group, and each model's tail on its own prompts."""
+    logit = _is_logit(group, params)
+    key = (group.scorer or "", group.condition or "")
+    cache: dict[tuple[str, bytes], Tail] = {}
+
+    def tail_of(model: str, values: npt.NDArray[np.float64], items: bytes, draws: Draws) -> Tail:
+        if (model, items) not in cache:
+            cache[model, items] = analyse(model, values, params, logit=logit, draws=draws, key=key)
+        return cache[model, items]
+
+    out: list[tuple[Group, tuple[str, str], Comparison | None]] = []
+    for one, two in pairs(list(group.values)):
+        shared = pair_scores(group, one, two)
+        if len(shared.one) < 2:
+            out.append((group, (one, two), None))
+            continue
+        draws = _draws(len(shared.one), shared.clusters, params, key)
+        items = shared.one.size.to_bytes(8, "big") + _prompts(group, one, two)
+        first, second = (tail_of(m, v, items, draws) for m, v in ((one, shared.one), (two, shared.two)))
+        out.append((group, (one, two), compare(shared, first, second, params, group.name)))
+    own = []
+    for model, series in group.values.items():
+        whole = pair_scores(group, model, model)
+        draws = _draws(len(series), whole.clusters, params, key)
+        own.append(tail_of(model, whole.one, len(series).to_bytes(8, "big") + _prompts(group, model, model), draws))
+    return out, own
+
+
+def _is_logit(group: Group, params: Params) -> bool:
+    logit = params.transform == "logit" or (params.transform == "auto" and group.unit_interval)
+    if logit and not group.unit_interval:
+        name = plain(group.name) or "the input"
+        raise ParameterError(Fault(place="-p transform", what=f"logit needs scores in [0, 1]; {name} has others"))
+    return logit
+
+
+def _draws(n: int, clusters: npt.NDArray[np.int64] | None, params: Params, key: tuple[str, ...]) -> Draws:
+    return Draws(n=n, clusters=clusters, seed=params.seed, resamples=params.bootstrap, key=key)
+
+
+def _prompts(group: Group, one: str, two: str) -> bytes:
+    """A digest of the prompts that two models share, so that the same tail is made once."""
+    shared = group.values[one].index.intersection(group.values[two].index).sort_values()
+    return "\x1f".join(shared).encode()
+
+
+def _unit(
+    group: Group,
+    pair: tuple[str, str],
+    found: Comparison | None,
+    holm_p: Mapping[int, float | None],
+    params: Params,
+) -> PairUnit:
+    if found is None:
+        nothing = Clause(value="–", limit="", outcome="undecided", reason="the two models share no prompts")
+        gates = {
+            name: nothing
+            if name == "G1"
+            else Clause(value="–", limit="", outcome="not evaluated", reason="killed at G1")
+            for name in CLAUSES
+        }
+        return PairUnit(
+            pair=pair, scorer=group.scorer, condition=group.condition, gates=gates, killed_by="G1", status="KILL at G1",
+            verdict="undecided", reason="KILL at G1: the two models share no prompts", instead="nothing: no shared prompts",
+            status_paper="KILL at G1", status_corrected="KILL at G1", shared=0,
+            only_first=len(group.values[pair[0]]), only_second=len(group.values[pair[1]]),
+        )  # fmt: skip
+    by_method = {
+        "paper": ordered(paper_clauses(found, params), params),
+        "corrected": ordered(corrected_clauses(found, holm_p[id(found)], params), params),
+    }
+    gates, killed = by_method[params.method]
+    decided = verdict(found, gates, killed, params)
+    reason = (
+        "every clause is passed"
+        if killed is None
+        else f"KILL at {killed}: {gates[killed].reason} ({gates[killed].value})"
+    )
+    return PairUnit(
+        pair=pair,
+        scorer=group.scorer,
+        condition=group.condition,
+        gates=gates,
+        killed_by=killed,
+        status=_status(killed),
+        verdict=decided,
+        reason=reason,
+        instead=instead(found),
+        status_paper=_status(by_method["paper"][1]),
+        status_corrected=_status(by_method["corrected"][1]),
+        shared=found.shared,
+        only_first=found.only_one,
+        only_second=found.only_two,
+    )
+
+
+def _status(killed: str | None) -> str:
+    return "PASS" if killed is None else f"KILL at {killed}"
+
+
+def _judged(units: Sequence[PairUnit], params: Params) -> list[PairUnit]:
+    if isinstance(params.require, str):
+        return list(units)
+    chosen: list[PairUnit] = []
+    for wanted in params.require:
+        matches = [unit for unit in units if set(unit.pair) == set(wanted)]
+        if not matches:
+            known = listed([" and ".join(unit.pair) for unit in units], most=6)
+            raise ParameterError(
+                Fault(place="-p require", what=f"no pair {plain(wanted)}", fix=f"Pairs: {plain(known)}.")
+            )
+        chosen += [unit for unit in matches if unit not in chosen]
+    return chosen

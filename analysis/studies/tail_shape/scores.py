@@ -1,0 +1,221 @@
+"""From a table of attempts to groups of severity scores: one vector a model, on named prompts, every loss counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.errors import Fault, InputError, ParameterError, plain
+from analysis.inputs import Input, close_match
+from analysis.schema import Column, Demanded, Schema
+
+from .parameters import Params
+
+SCORES = Schema(
+    name="scores",
+    measure="value",
+    columns=(
+        Column(
+            name="model",
+            kind="text",
+            help="What produced the output",
+            required=True,
+            aliases=("system", "model_name", "generator_2", "name", "@file", "@key"),
+        ),
+        Column(
+            name="item_id",
+            kind="text",
+            help="The prompt",
+            required=True,
+            aliases=("item", "prompt", "prompt_id", "question_id", "seg_id", "id", "@row", "@index"),
+        ),
+        Column(
+            name="value",
+            kind="number",
+            help="Severity of the output",
+            required=True,
+            finite=False,
+            aliases=("score", "severity", "loss", "nll", "surprisal", "#1"),
+        ),
+        Column(
+            name="status",
+            kind="choice",
+            help="What became of the attempt",
+            choices=("scored", "unscored", "error", "skipped"),
+        ),
+        Column(name="attempt", kind="text", help="Tells several outputs for one prompt apart"),
+        Column(name="scorer", kind="text", help="What gave the score; each scorer is analysed by itself"),
+        Column(name="condition", kind="text", help="Under which condition; each is analysed by itself"),
+        Column(name="cluster", kind="text", help="Prompts that belong together are resampled together"),
+        Column(name="source", kind="text", help="Where the row comes from; shown on the page"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The scores of all models under one scorer and condition.
+
+    Attributes
+    ----------
+    values
+        Model -> severity by prompt, higher is worse, before any transform; prompts in one order for all models.
+    unit_interval
+        Whether all scores of the group lie in [0, 1].
+    lost
+        Model -> rows without a finite score.
+    """
+
+    scorer: str | None
+    condition: str | None
+    values: Mapping[str, pd.Series]
+    clusters: Mapping[str, str]
+    unit_interval: bool
+    lost: Mapping[str, int]
+
+    @property
+    def name(self) -> str:
+        """Scorer and condition in words, empty when there is only one of each."""
+        return ", ".join(part for part in (self.scorer, self.condition) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairScores:
+    """Two models on the prompts that both have, in the order of the prompt ids.
+
+    ``one`` and ``two`` are float64 of shape (n,); ``only_one`` and ``only_two`` count prompts that the other lacks.
+    ``clusters`` are whole numbers of shape (n,), None where every prompt stands for itself.
+    """
+
+    names: tuple[str, str]
+    one: npt.NDArray[np.float64]
+    two: npt.NDArray[np.float64]
+    only_one: int
+    only_two: int
+    clusters: npt.NDArray[np.int64] | None
+
+
+def demands(params: Params) -> Demanded:
+    """One row per model and prompt within scorer, condition and attempt."""
+    columns = ("condition",) if params.condition is not None else ()
+    return Demanded(columns=columns, key=("scorer", "condition", "model", "attempt", "item_id"))
+
+
+def collect(scores: Input, params: Params) -> list[Group]:
+    """Group the scores by scorer and condition, models and prompts sorted, so that the order of rows does not matter.
+
+    Raises
+    ------
+    InputError
+        Fewer than two models, or a row without a finite score where ``errors`` is stop.
+    ParameterError
+        When the condition asked for is not there.
+    """
+    frame = scores.frame
+    bad = ~np.isfinite(frame["value"].to_numpy())
+    if "status" in frame:
+        bad |= ~frame["status"].isin(["", "scored"]).to_numpy()
+    if bad.any() and params.errors == "stop":
+        raise InputError(_lost_fault(scores, np.flatnonzero(bad)))
+    text = {
+        name: frame[name] if name in frame else pd.Series("", index=frame.index)
+        for name in ("scorer", "condition", "attempt", "cluster")
+    }
+    table = pd.DataFrame(
+        {
+            "model": frame["model"],
+            "item": np.where(text["attempt"] == "", frame["item_id"], frame["item_id"] + " #" + text["attempt"]),
+            "cluster": np.where(
+                text["cluster"] == "", np.where(text["attempt"] == "", "", frame["item_id"]), text["cluster"]
+            ),
+            "value": frame["value"],
+            "scorer": text["scorer"],
+            "condition": text["condition"],
+            "bad": bad,
+        }
+    )
+    if params.condition is not None:
+        known = sorted(set(table["condition"]))
+        if params.condition not in known:
+            raise ParameterError(
+                Fault(
+                    place="-p condition",
+                    what=f"no condition {plain(repr(params.condition))}",
+                    fix=close_match(params.condition, known) + ".",
+                )
+            )
+        table = table[table["condition"] == params.condition]
+    groups = [
+        _group(rows, (str(key[0]), str(key[1])), params)
+        for key, rows in table.groupby(["scorer", "condition"], sort=True)
+    ]
+    short = [group for group in groups if len(group.values) < 2]
+    if short:
+        have = ", ".join(plain(name) for name in short[0].values)
+        where = f" ({plain(short[0].name)})" if short[0].name else ""
+        raise InputError(
+            Fault(
+                file="scores",
+                what=f"only the model {have} has scores{where}",
+                fix="Two or more models on the same prompts are needed.",
+            )
+        )
+    return groups
+
+
+def pair_scores(group: Group, one: str, two: str) -> PairScores:
+    """The prompts that two models share. Depends on nothing but the two."""
+    first, second = group.values[one], group.values[two]
+    shared = first.index.intersection(second.index).sort_values()
+    labels = [group.clusters[item] for item in shared]
+    clusters = None
+    if any(labels):
+        codes, _ = pd.factorize(np.array([label or f"\x00{item}" for label, item in zip(labels, shared, strict=True)]))
+        clusters = codes.astype(np.int64)
+    return PairScores(
+        names=(one, two),
+        one=first.loc[shared].to_numpy(dtype=float),
+        two=second.loc[shared].to_numpy(dtype=float),
+        only_one=len(first) - len(shared),
+        only_two=len(second) - len(shared),
+        clusters=clusters,
+    )
+
+
+def pairs(models: Sequence[str]) -> list[tuple[str, str]]:
+    """All pairs in order."""
+    return [(one, two) for i, one in enumerate(models) for two in models[i + 1 :]]
+
+
+def _group(rows: pd.DataFrame, key: tuple[str, str], params: Params) -> Group:
+    kept = rows[~rows["bad"]]
+    sign = -1.0 if params.direction == "lower-is-worse" else 1.0
+    inside = bool(len(kept)) and bool(kept["value"].between(0, 1).all())
+    values = {}
+    for model, mine in kept.groupby("model", sort=True):
+        series = pd.Series(mine["value"].to_numpy(), index=mine["item"].to_numpy()).sort_index()
+        # 1 − s keeps a probability one; anything else is turned round at zero
+        values[str(model)] = (1 - series if inside else -series) if sign < 0 else series
+    lost = rows[rows["bad"]].groupby("model").size()
+    return Group(
+        scorer=key[0] or None,
+        condition=key[1] or None,
+        values=values,
+        clusters=dict(zip(kept["item"], kept["cluster"], strict=True)),
+        unit_interval=inside,
+        lost={str(model): int(count) for model, count in lost.items()},
+    )
+
+
+def _lost_fault(scores: Input, rows: npt.NDArray[np.intp]) -> Fault:
+    file, line = scores.place(int(rows[0]))
+    return Fault(
+        file=file,
+        place=f"{line}, column value",
+        what=f"{len(rows):,} of {scores.rows:,} rows have no finite score, this one first",
+        fix="Say what they mean: -p errors=exclude leaves them out, counted.",
+    )

@@ -1,0 +1,299 @@
+"""The protocol as tables: gates pair by pair, fits model by model, bulk and sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from analysis.present.format import level
+from analysis.present.table import Table, TableColumn
+from analysis.results import WORST_FIRST, Gate
+from analysis.stats import prompts_needed
+
+from .gates import CLAUSES, Interval, corrected_clauses, paper_clauses
+from .tails import Tail, point_fit
+
+if TYPE_CHECKING:
+    from .protocol import PairUnit, Protocol
+
+NOTHING = "no pair shares prompts"
+
+
+def checks(gate: Gate) -> Table:
+    """The gate pair by pair."""
+    return Table(
+        id="checks",
+        title="The gate, pair by pair.",
+        columns=(
+            TableColumn(key="name", label="Required pair"),
+            TableColumn(key="observed", label="Status"),
+            TableColumn(key="verdict", label="Verdict", kind="status"),
+            TableColumn(key="reason", label="Reason", kind="text"),
+        ),
+        rows=tuple(
+            (c.name, c.observed, c.verdict, c.reason)
+            for c in sorted(gate.checks, key=lambda check: WORST_FIRST.index(check.verdict))
+        ),
+        empty="no required pair was found",
+    )
+
+
+def gates(protocol: Protocol) -> Table:
+    """Pair by clause, with what killed the pair and what can be concluded instead."""
+    return Table(
+        id="gates",
+        title="Every pair through the clauses, in order; what stands behind the first failure is not evaluated.",
+        columns=(
+            *pair_columns(protocol),
+            *(TableColumn(key=name, label=name) for name in CLAUSES),
+            TableColumn(key="killed_by", label="killed by"),
+            TableColumn(key="paper", label="paper", group="status"),
+            TableColumn(key="corrected", label="corrected", group="status"),
+            TableColumn(key="instead", label="What can be concluded instead", kind="text"),
+        ),
+        rows=tuple(
+            (
+                *pair_cells(protocol, unit),
+                *(unit.gates[name].outcome for name in CLAUSES),
+                unit.killed_by,
+                unit.status_paper,
+                unit.status_corrected,
+                unit.instead,
+            )
+            for unit in protocol.units
+        ),
+        notes=(
+            "G1 mean and G2 TVaR alike, G3 enough exceedances, G4 the generalised Pareto law fits, G5 the tail index does not "
+            "hang on the threshold; then P1 the tail indices differ and P2 by more than the floor.",
+            f"The clauses are those of the {protocol.params.method} method; the table of clauses shows both.",
+        ),
+        empty=NOTHING,
+    )
+
+
+def clauses(protocol: Protocol) -> Table:
+    """Every clause of both methods with its value and limit."""
+    rows: list[tuple[Any, ...]] = []
+    for unit, found in zip(protocol.units, protocol.comparisons, strict=True):
+        if found is None:
+            continue
+        both = {
+            "paper": paper_clauses(found, protocol.params),
+            "corrected": corrected_clauses(found, protocol.p_adjusted[id(found)], protocol.params),
+        }
+        for name in CLAUSES:
+            for method, by_name in both.items():
+                clause = by_name[name]
+                rows.append(
+                    (
+                        *pair_cells(protocol, unit),
+                        name,
+                        method,
+                        clause.value,
+                        clause.limit,
+                        clause.outcome,
+                        clause.reason,
+                    )
+                )
+    return Table(
+        id="clauses",
+        title="Each clause by the published and by the corrected rule, as if it stood alone.",
+        columns=(
+            *pair_columns(protocol),
+            TableColumn(key="clause", label="clause"),
+            TableColumn(key="method", label="method"),
+            TableColumn(key="value", label="observed"),
+            TableColumn(key="limit", label="limit"),
+            TableColumn(key="outcome", label="outcome"),
+            TableColumn(key="reason", label="reason", kind="text"),
+        ),
+        rows=tuple(rows),
+        empty=NOTHING,
+    )
+
+
+def fits(protocol: Protocol) -> Table:
+    """Model by model, on the scale of the analysis and beside it on the other one."""
+    rows = []
+    for group, tail in protocol.tails:
+        rows.append((*group_cells(protocol, group.name), tail.model, *_fit_cells(tail)))
+        if group.unit_interval:
+            rows.append(
+                (
+                    *group_cells(protocol, group.name),
+                    tail.model,
+                    *_other_scale(tail, group.values[tail.model], protocol),
+                )
+            )
+    return Table(
+        id="fits",
+        title="Generalised Pareto fits to the exceedances of each model.",
+        columns=(
+            *group_columns(protocol),
+            TableColumn(key="model", label="model"),
+            TableColumn(key="scale", label="scale"),
+            TableColumn(key="threshold", label="threshold", kind="number"),
+            TableColumn(key="n_exc", label="n_exc", kind="count"),
+            TableColumn(key="xi", label="ξ̂", kind="number"),
+            TableColumn(key="xi_low", label="low", kind="number", group="ξ, profile 95 %"),
+            TableColumn(key="xi_high", label="high", kind="number", group="ξ, profile 95 %"),
+            TableColumn(key="p_low", label="low", kind="number", group="percentile"),
+            TableColumn(key="p_high", label="high", kind="number", group="percentile"),
+            TableColumn(key="sigma", label="σ̂", kind="number"),
+            TableColumn(key="se_sigma", label="SE", kind="number"),
+            TableColumn(key="a2", label="A²", kind="number"),
+            TableColumn(key="p_law", label="law", kind="p_value", group="p of A²"),
+            TableColumn(key="p_bootstrap", label="bootstrap", kind="p_value", group="p of A²"),
+            TableColumn(key="problem", label="no statement, because", kind="text"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            f"Threshold: the {level(protocol.params.quantile)} quantile, exceedances strictly above it. Profile-likelihood "
+            "intervals hold their level better than percentile intervals.",
+            "p of A²: the asymptotic law counts where at least 300 exceedances stand and ξ̂ ≥ −.3, the parametric bootstrap "
+            "otherwise.",
+            "On the logit scale a power tail at the bound becomes exponential whatever its index: its shape moves into σ, so "
+            "compare σ there. A tail index does not survive a monotone transform.",
+        ),
+    )
+
+
+def bulk(protocol: Protocol) -> Table:
+    """Mean and tail mass, model by model and as differences."""
+    rows = []
+    for unit, found in zip(protocol.units, protocol.comparisons, strict=True):
+        if found is None:
+            continue
+        rows.append(
+            (
+                *pair_cells(protocol, unit),
+                found.shared,
+                found.one.mean,
+                found.two.mean,
+                *_interval(found.mean),
+                found.one.tvar,
+                found.two.tvar,
+                *_interval(found.tvar),
+                found.above.estimate,
+                *(_interval(found.log_sigma) if found.log_sigma else (None, None, None)),
+            )
+        )
+    return Table(
+        id="bulk",
+        title="What can be said without the shape: means, TVaR and exceedance rates on shared prompts.",
+        columns=(
+            *pair_columns(protocol),
+            TableColumn(key="shared", label="prompts", kind="count"),
+            TableColumn(key="mean_first", label="first", kind="number", group="mean"),
+            TableColumn(key="mean_second", label="second", kind="number", group="mean"),
+            TableColumn(key="mean_diff", label="difference", kind="number", group="mean"),
+            TableColumn(key="mean_low", label="low", kind="number", group="mean"),
+            TableColumn(key="mean_high", label="high", kind="number", group="mean"),
+            TableColumn(key="tvar_first", label="first", kind="number", group="TVaR"),
+            TableColumn(key="tvar_second", label="second", kind="number", group="TVaR"),
+            TableColumn(key="tvar_diff", label="difference", kind="number", group="TVaR"),
+            TableColumn(key="tvar_low", label="low", kind="number", group="TVaR"),
+            TableColumn(key="tvar_high", label="high", kind="number", group="TVaR"),
+            TableColumn(key="above", label="share above", kind="prob"),
+            TableColumn(key="log_sigma", label="log σ ratio", kind="number", group="scale"),
+            TableColumn(key="log_sigma_low", label="low", kind="number", group="scale"),
+            TableColumn(key="log_sigma_high", label="high", kind="number", group="scale"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            f"Differences are first minus second. Means and TVaR at {level(protocol.params.tvar_level)} with 90 % intervals, by "
+            "resampling prompts, the same prompts for both models; the log ratio of the scales with a 95 % interval.",
+            "Share above: scores of the first model above the threshold of the second.",
+        ),
+        empty=NOTHING,
+    )
+
+
+def sizes(protocol: Protocol) -> Table:
+    """Exceedances there are, needed, and the prompts that would give them."""
+    rows = []
+    for unit, found in zip(protocol.units, protocol.comparisons, strict=True):
+        if found is not None:
+            least = min(found.one.n_exc, found.two.n_exc)
+            needed = prompts_needed(found.needed, quantile=protocol.params.quantile)
+            rows.append((*pair_cells(protocol, unit), least, found.needed, found.shared, needed))
+    return Table(
+        id="sizes",
+        title="Exceedances there are, exceedances that G3 asks for, and the prompts that would give them.",
+        columns=(
+            *pair_columns(protocol),
+            TableColumn(key="n_exc", label="n_exc", kind="count"),
+            TableColumn(key="n_star", label="N*", kind="count"),
+            TableColumn(key="prompts", label="there are", kind="count", group="prompts"),
+            TableColumn(key="prompts_needed", label="needed", kind="count", group="prompts"),
+        ),
+        rows=tuple(rows),
+        empty=NOTHING,
+    )
+
+
+def _fit_cells(tail: Tail) -> tuple[Any, ...]:
+    fit = tail.fit
+    return (
+        tail.scale,
+        tail.threshold,
+        tail.n_exc,
+        fit.xi if fit else None,
+        *(tail.profile or (None, None)),
+        *(tail.percentile or (None, None)),
+        fit.sigma if fit else None,
+        fit.se_sigma if fit else None,
+        tail.a2,
+        tail.p_law,
+        tail.p_bootstrap,
+        tail.problem or None,
+    )
+
+
+def _other_scale(tail: Tail, raw: Any, protocol: Protocol) -> tuple[Any, ...]:
+    """The same scores on the scale that is not analysed: point fit and A² by the law."""
+    logit = tail.scale == "raw"
+    fit, a2, p_law = point_fit(raw.to_numpy(dtype=float), protocol.params, logit=logit)
+    empty = (None,) * 4
+    return (
+        "logit" if logit else "raw",
+        None,
+        fit.n if fit else 0,
+        fit.xi if fit else None,
+        *empty,
+        fit.sigma if fit else None,
+        fit.se_sigma if fit else None,
+        a2,
+        p_law,
+        None,
+        None,
+    )
+
+
+def _interval(found: Interval) -> tuple[float, float, float]:
+    return found.estimate, found.low, found.high
+
+
+def group_columns(protocol: Protocol) -> tuple[TableColumn, ...]:
+    """Scorer and condition, where there are several."""
+    several = any(group.name for group in protocol.groups)
+    return (TableColumn(key="group", label="scorer, condition"),) if several else ()
+
+
+def group_cells(protocol: Protocol, name: str) -> tuple[str, ...]:
+    """The cells under `group_columns`."""
+    return (name,) if group_columns(protocol) else ()
+
+
+def pair_columns(protocol: Protocol) -> tuple[TableColumn, ...]:
+    """Group, first and second model."""
+    return (
+        *group_columns(protocol),
+        TableColumn(key="first", label="first"),
+        TableColumn(key="second", label="second"),
+    )
+
+
+def pair_cells(protocol: Protocol, unit: PairUnit) -> tuple[str, ...]:
+    """The cells under `pair_columns`."""
+    name = ", ".join(part for part in (unit.scorer, unit.condition) if part)
+    return (*group_cells(protocol, name), *unit.pair)

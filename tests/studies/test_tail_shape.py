@@ -1,0 +1,368 @@
+"""The tail-shape study: the five controls called right, real severities, invariances, and what cannot be decided."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.cli.options import ask
+from analysis.errors import InputError, ParameterError
+from analysis.results import SCHEMA_FILE, StudyResult
+from analysis.studies import tail_shape
+from analysis.studies.tail_shape import Params, SizeParams
+from tests.conftest import MAPPINGS, ROOT
+
+CONTROLS = ROOT / "data" / "examples" / "tail_shape" / "controls.csv.gz"
+FAST = {"bootstrap": 300, "gof_bootstrap": 199}
+
+
+def run(frame: pd.DataFrame, **params: object) -> StudyResult:
+    return tail_shape.run({"scores": frame}, Params(**{**FAST, **params}))
+
+
+def two(one: np.ndarray, other: np.ndarray, **columns: object) -> pd.DataFrame:
+    n = len(one)
+    return pd.DataFrame(
+        {
+            "model": ["a"] * n + ["b"] * len(other),
+            "item_id": [*range(n), *range(len(other))],
+            "value": np.r_[one, other],
+            **columns,
+        }
+    )
+
+
+def exponential(n: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).exponential(size=n)
+
+
+@pytest.fixture(scope="module")
+def controls() -> StudyResult:
+    return ask("tail-shape", [str(CONTROLS)], [], ["bootstrap=1000"], [], None, "controls").result
+
+
+def unit(result: StudyResult, condition: str):
+    return next(u for u in result.units if u.condition == condition)
+
+
+# --- the five controls ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("condition", "killed", "verdict"),
+    # what the data were made to be (data/examples/make.py)
+    [
+        ("sample-size illusion", "G3", "undecided"),
+        ("threshold fishing", "G5", "refuse"),
+        ("true difference", None, "pass"),
+        ("true null", "P1", "refuse"),
+    ],
+)
+def test_controls_are_called_right(controls: StudyResult, condition: str, killed: str | None, verdict: str) -> None:
+    found = unit(controls, condition)
+    assert (found.killed_by, found.verdict) == (killed, verdict)
+
+
+def test_bounded_support_is_killed_raw_and_healed_by_the_logit() -> None:
+    options = ["condition=bounded support", "bootstrap=300", "gof_bootstrap=199"]
+    raw = ask("tail-shape", [str(CONTROLS)], [], [*options, "transform=none"], [], None, None).result
+    healed = ask("tail-shape", [str(CONTROLS)], [], options, [], None, None).result
+    assert raw.units[0].status == "KILL at G4"
+    assert healed.units[0].gates["G4"].outcome == "pass"
+    cells = dict(zip(("illusion", "bounded", "fishing"), healed.tables["false-positives"].rows[0][-3:], strict=True))
+    assert cells["bounded"].startswith("yes: ")
+    assert cells["bounded"].endswith("the logit heals model-a and model-b")
+
+
+def test_false_positives_are_named(controls: StudyResult) -> None:
+    rows = {row[0]: row[-3:] for row in controls.tables["false-positives"].rows}
+    assert rows["sample-size illusion"][0].startswith("yes: a difference of .286 on 100 exceedances")
+    assert rows["threshold fishing"][2].startswith("yes: ")
+    assert rows["true null"] == (
+        "no: difference " + rows["true null"][0].split()[2] + " on 1000 exceedances",
+        "no",
+        rows["true null"][2],
+    )
+
+
+def test_the_published_g5_kills_a_true_difference(controls: StudyResult) -> None:
+    # study spec, C: the fixed tolerance is blind to n
+    assert (unit(controls, "true difference").status_paper, unit(controls, "true difference").status_corrected) == (
+        "KILL at G5",
+        "PASS",
+    )
+
+
+def test_a_killed_pair_says_what_can_be_concluded(controls: StudyResult) -> None:
+    text = unit(controls, "sample-size illusion").instead
+    assert "mean" in text
+    assert "TVaR" in text
+    assert "lie above the threshold" in text
+
+
+def test_the_result_fits_the_schema(controls: StudyResult) -> None:
+    jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))).validate(
+        json.loads(json.dumps(controls.to_json(), allow_nan=False))
+    )
+
+
+def test_the_paper_disputes_are_named(controls: StudyResult) -> None:
+    points = {row[0]: " ".join(row) for row in controls.tables["what-holds-up"].rows}
+    # study spec, sections A and D
+    for point, number in {
+        "Sample size (G3)": "31,400",
+        "Power of P1 and P2": "2,612",
+        "Overlapping intervals (P1)": ".834",
+    }.items():
+        assert number in points[point]
+
+
+# --- what cannot be decided ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        (np.full(2000, 1.0), exponential(2000, 1), "no score lies strictly over the threshold"),
+        (np.minimum(exponential(12000, 1), 3.5), exponential(12000, 2), "sit at the largest score, as under a cap"),
+        (np.round(exponential(12000, 1), 1), exponential(12000, 2), "are tied"),
+        (exponential(400, 1), exponential(400, 2), "fewer than 30"),
+        (np.random.default_rng(1).uniform(size=12000) * 5, exponential(12000, 2), "ξ"),
+    ],
+)
+def test_undecided_with_a_reason(one: np.ndarray, other: np.ndarray, reason: str) -> None:
+    result = run(
+        two(one, other), delta_mean=100, delta_tvar=100, diagnose=True, n_star="power", effect=2.0, transform="none"
+    )
+    assert result.gate.verdict == "undecided"
+    assert reason in " ".join(clause.reason for clause in result.units[0].gates.values())
+
+
+def test_models_on_different_prompts_are_undecided() -> None:
+    frame = two(exponential(600, 1), exponential(600, 2))
+    frame.loc[frame["model"] == "b", "item_id"] += 600
+    result = run(frame)
+    assert result.gate.verdict == "undecided"
+    assert "share no prompts" in result.gate.reason
+
+
+def test_prompts_that_only_one_model_has_are_counted() -> None:
+    result = run(two(exponential(700, 1), exponential(600, 2)))
+    assert (result.units[0].shared, result.units[0].only_first, result.units[0].only_second) == (600, 100, 0)
+    assert "prompts that only one model has" in {row[0] for row in result.tables["warnings"].rows}
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_not_finite_follow_the_policy(value: float) -> None:
+    frame = two(exponential(700, 1), exponential(700, 2))
+    frame.loc[3, "value"] = value
+    with pytest.raises(InputError, match="1 of 1,400 rows have no finite score"):
+        run(frame)
+    result = run(frame, errors="exclude")
+    assert any(row[0] == "rows without a finite score" and "a 1" in row[2] for row in result.tables["warnings"].rows)
+
+
+def test_an_error_is_no_score() -> None:
+    frame = two(exponential(700, 1), exponential(700, 2), status="scored")
+    frame.loc[:9, "status"] = "error"
+    assert run(frame, errors="exclude").units[0].shared == 690
+
+
+def test_one_model_is_not_enough() -> None:
+    with pytest.raises(InputError, match="Two or more models"):
+        run(two(exponential(100, 1), exponential(0, 1)))
+
+
+def test_a_prompt_twice_is_refused() -> None:
+    frame = two(exponential(100, 1), exponential(100, 2))
+    with pytest.raises(InputError, match="stands twice for the same model"):
+        run(pd.concat([frame, frame.tail(1)]))
+
+
+def test_the_logit_needs_probabilities() -> None:
+    with pytest.raises(ParameterError, match=r"logit needs scores in \[0, 1\]"):
+        run(two(exponential(700, 1), exponential(700, 2)), transform="logit")
+
+
+def test_an_unknown_condition_says_what_there_is() -> None:
+    frame = two(exponential(100, 1), exponential(100, 2), condition="hot")
+    with pytest.raises(ParameterError, match="Did you mean 'hot'"):
+        run(frame, condition="hit")
+
+
+# --- invariances ---------------------------------------------------------------------------------------------
+
+
+def numbers(result: StudyResult, pair: tuple[str, str] = ("a", "b")) -> dict:
+    found = next(u for u in result.units if set(u.pair) == set(pair))
+    return {k: v for k, v in asdict(found).items() if k not in {"gates", "reason"}} | {
+        name: clause.value for name, clause in found.gates.items() if name != "P1"
+    }
+
+
+def test_row_order_changes_nothing() -> None:
+    frame = two(exponential(3000, 1), exponential(3000, 2))
+    assert numbers(run(frame)) == numbers(run(frame.sample(frac=1, random_state=1)))
+
+
+def test_a_third_model_moves_no_unadjusted_number() -> None:
+    frame = two(exponential(3000, 1), exponential(3000, 2))
+    third = pd.DataFrame({"model": "c", "item_id": range(3000), "value": exponential(3000, 3)})
+    assert numbers(run(frame, diagnose=True)) == numbers(run(pd.concat([frame, third]), diagnose=True))
+
+
+def test_scaling_scores_and_bands_together_scales_sigma_alone() -> None:
+    frame = two(exponential(3000, 1), exponential(3000, 2))
+    one = run(frame, delta_mean=0.1, delta_tvar=0.2)
+    scaled = run(frame.assign(value=frame["value"] * 8), delta_mean=0.8, delta_tvar=1.6)
+    assert one.units[0].status == scaled.units[0].status
+    for left, right in zip(one.frames()["fits"].itertuples(), scaled.frames()["fits"].itertuples(), strict=True):
+        assert right.xi == pytest.approx(left.xi, abs=1e-9)
+        assert right.sigma == pytest.approx(8 * left.sigma, rel=1e-9)
+
+
+def test_relabelling_turns_the_differences_round() -> None:
+    frame = two(exponential(3000, 1), exponential(3000, 2))
+    swapped = frame.assign(model=frame["model"].map({"a": "b", "b": "a"}))
+    one, other = run(frame).frames()["bulk"].iloc[0], run(swapped).frames()["bulk"].iloc[0]
+    assert one["mean_diff"] == pytest.approx(-other["mean_diff"], abs=1e-12)
+    assert one["tvar_low"] == pytest.approx(-other["tvar_high"], abs=1e-12)
+    assert run(frame).units[0].status == run(swapped).units[0].status
+
+
+def test_the_seed_is_used_and_repeats() -> None:
+    frame = two(exponential(3000, 1), exponential(3000, 2))
+    values = [run(frame, seed=seed).units[0].gates["G2"].value for seed in (0, 0, 1)]
+    assert values[0] == values[1] != values[2]
+
+
+def test_clusters_of_one_are_prompts_and_copies_widen_the_interval() -> None:
+    base = exponential(1500, 1), exponential(1500, 2)
+    single = run(two(*base)).frames()["bulk"].iloc[0]
+    copied = two(np.repeat(base[0], 4), np.repeat(base[1], 4))
+    copied["cluster"] = (copied["item_id"] // 4).astype(str)
+    clustered = run(copied).frames()["bulk"].iloc[0]
+    # four copies of a prompt carry no more information than one (Kish: design effect 4)
+    assert clustered["mean_high"] - clustered["mean_low"] == pytest.approx(
+        single["mean_high"] - single["mean_low"], rel=0.02
+    )
+
+
+def test_lower_is_worse_turns_the_scale() -> None:
+    frame = two(exponential(3000, 1), exponential(3000, 2))
+    one, turned = run(frame), run(frame.assign(value=-frame["value"]), direction="lower-is-worse")
+    assert one.frames()["fits"]["xi"].tolist() == pytest.approx(turned.frames()["fits"]["xi"].tolist())
+
+
+def test_requiring_a_pair() -> None:
+    frame = two(exponential(3000, 1), exponential(3000, 2))
+    third = pd.DataFrame({"model": "c", "item_id": range(3000), "value": exponential(3000, 3)})
+    whole = pd.concat([frame, third])
+    assert len(run(whole, require=[["b", "a"]]).gate.checks) == 1
+    with pytest.raises(ParameterError, match="no pair"):
+        run(whole, require=[["a", "d"]])
+
+
+# --- sizes, registration -------------------------------------------------------------------------------------
+
+
+def test_size_answers_the_papers_question() -> None:
+    # study spec, D 1 and 3: 1,570 exceedances, 31,400 prompts
+    sentence, _ = tail_shape.STUDY.size(SizeParams())
+    assert "1,570 exceedances" in str(sentence)
+    assert "31,400 prompts" in str(sentence)
+
+
+def test_the_starter_rule_is_the_papers_registration() -> None:
+    rule = ROOT / "data" / "rules" / "tail_shape.yml"
+    params, loaded = tail_shape.STUDY.resolve([], rule)
+    assert (params.delta_mean, params.delta_tvar, params.floor, params.method) == (0.10, 0.20, 0.10, "paper")
+    assert loaded is not None
+    assert loaded.written_before is None
+
+
+# --- real severities -----------------------------------------------------------------------------------------
+
+
+def real(real_data: Path, mapping: str, *paths: str, options: tuple[str, ...] = ()) -> StudyResult:
+    data = [str(real_data / path) for path in paths]
+    return ask("tail-shape", data, [], options, [str(MAPPINGS / f"{mapping}.yml")], None, None).result
+
+
+@pytest.mark.real
+def test_wmt_severities_are_fitted_as_known(real_data: Path) -> None:
+    # data README: newstest2020_zhen at the .9 quantile: OPPO u 12.3333, 194, ξ −.346, β 5.375, A² .886; THUNLP 12.70, 197, −.472
+    result = real(real_data, "wmt_mqm", "wmt_mqm/mqm_newstest2020_zhen.avg_seg_scores.tsv", options=("bootstrap=300",))
+    fits = result.frames()["fits"].set_index("model")
+    assert fits.loc["OPPO.1422", ["threshold", "n_exc", "xi", "sigma", "a2"]].tolist() == pytest.approx(
+        [12.3333, 194, -0.346, 5.375, 0.886], rel=2e-3
+    )
+    assert fits.loc["THUNLP.1498", ["threshold", "n_exc", "xi", "sigma", "a2"]].tolist() == pytest.approx(
+        [12.70, 197, -0.472, 6.499, 1.143], rel=2e-3
+    )
+    assert result.gate.verdict == "undecided"
+    # the means that the source prints, sign turned: 5.20 and 5.34
+    bulk = result.frames()["bulk"].iloc[0]
+    assert (bulk["mean_first"], bulk["mean_second"]) == pytest.approx((5.20, 5.34), abs=0.005)
+
+
+@pytest.mark.real
+def test_unrated_segments_are_counted(real_data: Path, tmp_path: Path) -> None:
+    # data README: 475 of 1002 segments per system carry the word None in newstest2021_ende
+    path = real_data / "wmt_mqm" / "mqm_newstest2021_ende.avg_seg_scores.tsv"
+    systems = sorted({line.split()[0] for line in path.read_text(encoding="utf-8").splitlines()[1:]})[:2]
+    mapping = tmp_path / "mapping.yml"
+    known = (MAPPINGS / "wmt_mqm.yml").read_text(encoding="utf-8")
+    mapping.write_text(known.replace("[OPPO.1422, THUNLP.1498]", f"[{', '.join(systems)}]"), encoding="utf-8")
+    result = ask("tail-shape", [str(path)], [], ["bootstrap=300"], [str(mapping)], None, None).result
+    assert {unit.shared for unit in result.units} == {1002 - 475}
+    lost = next(row for row in result.tables["warnings"].rows if row[0] == "rows without a finite score")
+    assert lost[2].count("475") == 2
+
+
+@pytest.mark.real
+def test_surprisal_means_are_as_known(real_data: Path) -> None:
+    # data README, computed: mean(lstm − gpt2) of sum_surprisal
+    result = real(real_data, "sap_surprisal", "sap_surprisal", options=("bootstrap=200", "gof_bootstrap=99"))
+    known = {"filler": 0.73170, "agreement": 0.52434, "attachment ambiguity": -0.30749, "relative clause": 0.13992}
+    bulk = result.frames()["bulk"].set_index("group")
+    for condition, difference in known.items():
+        assert -bulk.loc[condition, "mean_diff"] == pytest.approx(difference, abs=1e-5)
+    # far below the exceedances that a difference of .1 needs
+    assert {u.verdict for u in result.units} == {"undecided"}
+
+
+@pytest.mark.real
+def test_answer_lengths_under_a_token_cap_are_no_tail(real_data: Path) -> None:
+    # data README, u = .95 quantile: Llama-3-8B 1286, 587, ξ .001, β 52.6, A² 1.21; Llama-3.1-8B 4176.45, 602, −.497, 5420, 20.5
+    names = ("Meta-Llama-3-8B", "Meta-Llama-3_1-8B")
+    paths = [f"mmlu_pro_greedy/model_outputs_{name}_5shots.json" for name in names]
+    result = real(real_data, "mmlu_pro_greedy", *paths, options=("bootstrap=300", "diagnose=true"))
+    fits = result.frames()["fits"].set_index("model")
+    assert fits.loc["Llama-3-8B", ["threshold", "n_exc", "sigma", "a2"]].tolist() == pytest.approx(
+        [1286, 587, 52.6, 1.21], rel=5e-3
+    )
+    assert fits.loc["Llama-3-8B", "xi"] == pytest.approx(0.001, abs=1e-3)
+    assert fits.loc["Llama-3.1-8B", ["threshold", "n_exc", "xi", "sigma", "a2"]].tolist() == pytest.approx(
+        [4176.45, 602, -0.497, 5420, 20.5], rel=5e-3
+    )
+    assert result.gate.verdict != "pass"
+
+
+@pytest.mark.real
+def test_judge_preferences_pile_up_and_stay_undecided(real_data: Path) -> None:
+    folder = "alpaca_eval_pref/weighted_alpaca_eval_gpt4_turbo"
+    result = real(
+        real_data, "alpaca_eval_pref", f"{folder}/claude.json", f"{folder}/NullModel.json", options=("bootstrap=200",)
+    )
+    assert result.gate.verdict in {"undecided", "refuse"}
+    # alpaca_eval leaderboard: 100·mean(preference − 1) of NullModel is 76.9198; turned round here
+    bulk = result.frames()["bulk"].iloc[0]
+    means = dict(zip(result.units[0].pair, (bulk["mean_first"], bulk["mean_second"]), strict=True))
+    assert -means["NullModel"] - 1 == pytest.approx(0.769198, abs=1e-6)
