@@ -2,7 +2,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXAMPLE := data/examples/recipe_card
+EXAMPLES := data/examples
 
 # a kernel that may not keep compiled modules recompiles pandas at every start
 unexport PYTHONDONTWRITEBYTECODE
@@ -10,11 +10,12 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test check bench lab clean
 
 demo: $(READY)
-	$(BIN)/gatebook run recipe-card --data $(EXAMPLE)/synthetic_runs.csv --data counts=$(EXAMPLE)/published_counts.csv \
-	  -p chance_rate=0.5 --label example --to html,pdf
+	$(BIN)/gatebook run recipe-card --data $(EXAMPLES)/recipe_card/synthetic_runs.csv \
+	  --data counts=$(EXAMPLES)/recipe_card/published_counts.csv -p chance_rate=0.5 --label example --to html,pdf
+	$(BIN)/gatebook run tail-shape --data $(EXAMPLES)/tail_shape/controls.csv.gz --label controls --to html,pdf
 	$(BIN)/gatebook site
 	@echo
-	@echo "Open _site/index.html, or reports/recipe-card/example/index.html and report.pdf beside it."
+	@echo "Open _site/index.html, or a report: reports/*/*/index.html, with report.pdf beside it."
 
 test: check
 	$(BIN)/python -m pytest -q
@@ -27,6 +28,7 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python tests/benchmarks/bench_stats.py
+	$(BIN)/python tests/benchmarks/bench_tails.py
 	$(BIN)/python tests/benchmarks/bench_command.py
 
 lab: $(READY)

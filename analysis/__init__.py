@@ -8,3 +8,6 @@ The package is usable as a library without Jupyter:
 """
 
 __version__ = "0.1.0"
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Environment of every process of ours: linear algebra on one thread sums in the same order, so bytes can be equal."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from analysis import ONE_THREAD
+
+os.environ.update(ONE_THREAD)  # before numpy is imported, as the command does
+
 import pandas as pd
 import pytest
 

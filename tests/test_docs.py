@@ -14,6 +14,7 @@ from analysis.cli import COMMANDS
 from analysis.cli.options import ask
 from analysis.errors import InputError
 from analysis.studies.recipe_card.cells import COUNTS, RUNS
+from analysis.studies.tail_shape.scores import SCORES
 from data.examples import make
 from tests.conftest import EXAMPLE, ROOT
 
@@ -30,7 +31,7 @@ def test_every_command_is_in_the_readme(command: str) -> None:
     assert f"gatebook {command}" in README
 
 
-@pytest.mark.parametrize("column", [c.name for schema in (RUNS, COUNTS) for c in schema.columns])
+@pytest.mark.parametrize("column", [c.name for schema in (RUNS, COUNTS, SCORES) for c in schema.columns])
 def test_every_column_is_in_the_dictionary(column: str) -> None:
     assert f"`{column}`" in DICTIONARY
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
+from analysis import ONE_THREAD
 from analysis.errors import (
     EXIT_REPORT,
     EXIT_TERMINATED,
@@ -93,6 +94,8 @@ def gatebook(debug: bool) -> None:
 
 def main() -> NoReturn:
     """Run the command line and leave with the exit code of the contract; no user sees a bare traceback."""
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)  # before numpy is imported
     signal.signal(signal.SIGTERM, _terminated)
     for stream, faulty in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):

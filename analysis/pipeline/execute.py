@@ -28,6 +28,7 @@ from papermill.exceptions import PapermillExecutionError
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
+from analysis import ONE_THREAD
 from analysis.errors import ExecutionError, Fault, ParameterError, plain, raise_all
 from analysis.inputs import close_match
 from analysis.pipeline.normalise import INJECTED, PARAMETERS
@@ -237,8 +238,8 @@ def _kernel_class(
     """
     # compiled modules are worth keeping in a kernel's lifetime of imports, whatever the parent was told
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    # several reports run at once: threads of one kernel's linear algebra only wait for those of another
-    environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **environment}
+    # one thread of linear algebra, here as in the command: sums in the same order give the same bytes
+    environment = {**ONE_THREAD, **environment}
 
     class OwnKernel(AsyncKernelManager):
         @property

@@ -135,8 +135,10 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
         tables=(
             tables.checks(gate),
             tables.gates(protocol),
+            tables.instead(protocol),
             tables.clauses(protocol),
             tables.bulk(protocol),
+            tables.scales(protocol),
             tables.fits(protocol),
             tables.sizes(protocol),
             evidence_tables.false_positives(protocol),

@@ -38,7 +38,7 @@ def checks(gate: Gate) -> Table:
 
 
 def gates(protocol: Protocol) -> Table:
-    """Pair by clause, with what killed the pair and what can be concluded instead."""
+    """Pair by clause, with what killed the pair."""
     return Table(
         id="gates",
         title="Every pair through the clauses, in order; what stands behind the first failure is not evaluated.",
@@ -48,7 +48,6 @@ def gates(protocol: Protocol) -> Table:
             TableColumn(key="killed_by", label="killed by"),
             TableColumn(key="paper", label="paper", group="status"),
             TableColumn(key="corrected", label="corrected", group="status"),
-            TableColumn(key="instead", label="What can be concluded instead", kind="text"),
         ),
         rows=tuple(
             (
@@ -57,7 +56,6 @@ def gates(protocol: Protocol) -> Table:
                 unit.killed_by,
                 unit.status_paper,
                 unit.status_corrected,
-                unit.instead,
             )
             for unit in protocol.units
         ),
@@ -66,6 +64,21 @@ def gates(protocol: Protocol) -> Table:
             "hang on the threshold; then P1 the tail indices differ and P2 by more than the floor.",
             f"The clauses are those of the {protocol.params.method} method; the table of clauses shows both.",
         ),
+        empty=NOTHING,
+    )
+
+
+def instead(protocol: Protocol) -> Table:
+    """What can be said of every pair without a claim about its shape."""
+    return Table(
+        id="instead",
+        title="What can be concluded without a claim about the shape.",
+        columns=(
+            *pair_columns(protocol),
+            TableColumn(key="status", label="status"),
+            TableColumn(key="instead", label="mean, tail mass and exceedances", kind="text"),
+        ),
+        rows=tuple((*pair_cells(protocol, unit), unit.status, unit.instead) for unit in protocol.units),
         empty=NOTHING,
     )
 
@@ -174,7 +187,6 @@ def bulk(protocol: Protocol) -> Table:
                 found.two.tvar,
                 *_interval(found.tvar),
                 found.above.estimate,
-                *(_interval(found.log_sigma) if found.log_sigma else (None, None, None)),
             )
         )
     return Table(
@@ -194,16 +206,48 @@ def bulk(protocol: Protocol) -> Table:
             TableColumn(key="tvar_low", label="low", kind="number", group="TVaR"),
             TableColumn(key="tvar_high", label="high", kind="number", group="TVaR"),
             TableColumn(key="above", label="share above", kind="prob"),
-            TableColumn(key="log_sigma", label="log σ ratio", kind="number", group="scale"),
-            TableColumn(key="log_sigma_low", label="low", kind="number", group="scale"),
-            TableColumn(key="log_sigma_high", label="high", kind="number", group="scale"),
         ),
         rows=tuple(rows),
         notes=(
             f"Differences are first minus second. Means and TVaR at {level(protocol.params.tvar_level)} with 90 % intervals, by "
-            "resampling prompts, the same prompts for both models; the log ratio of the scales with a 95 % interval.",
+            "resampling prompts, the same prompts for both models.",
             "Share above: scores of the first model above the threshold of the second.",
         ),
+        empty=NOTHING,
+    )
+
+
+def scales(protocol: Protocol) -> Table:
+    """Shape and scale as differences: after a logit the shape of a power tail lies in the scale."""
+    rows = []
+    for unit, found in zip(protocol.units, protocol.comparisons, strict=True):
+        if found is not None:
+            nothing = (None, None, None)
+            rows.append(
+                (
+                    *pair_cells(protocol, unit),
+                    found.one.scale,
+                    *(_interval(found.xi) if found.xi else nothing),
+                    *(_interval(found.log_sigma) if found.log_sigma else nothing),
+                    found.problem or None,
+                )
+            )
+    return Table(
+        id="scales",
+        title="Differences of shape and scale between the two tails, first minus second.",
+        columns=(
+            *pair_columns(protocol),
+            TableColumn(key="scale", label="on"),
+            TableColumn(key="xi", label="estimate", kind="number", group="ξ difference"),
+            TableColumn(key="xi_low", label="low", kind="number", group="ξ difference"),
+            TableColumn(key="xi_high", label="high", kind="number", group="ξ difference"),
+            TableColumn(key="log_sigma", label="estimate", kind="number", group="log σ ratio"),
+            TableColumn(key="log_sigma_low", label="low", kind="number", group="log σ ratio"),
+            TableColumn(key="log_sigma_high", label="high", kind="number", group="log σ ratio"),
+            TableColumn(key="problem", label="no statement, because", kind="text"),
+        ),
+        rows=tuple(rows),
+        notes=("95 % basic bootstrap intervals from paired resamples of prompts.",),
         empty=NOTHING,
     )
 
@@ -285,15 +329,14 @@ def group_cells(protocol: Protocol, name: str) -> tuple[str, ...]:
 
 
 def pair_columns(protocol: Protocol) -> tuple[TableColumn, ...]:
-    """Group, first and second model."""
+    """Group and the two models."""
     return (
         *group_columns(protocol),
-        TableColumn(key="first", label="first"),
-        TableColumn(key="second", label="second"),
+        TableColumn(key="pair", label="first – second"),
     )
 
 
 def pair_cells(protocol: Protocol, unit: PairUnit) -> tuple[str, ...]:
     """The cells under `pair_columns`."""
     name = ", ".join(part for part in (unit.scorer, unit.condition) if part)
-    return (*group_cells(protocol, name), *unit.pair)
+    return (*group_cells(protocol, name), " – ".join(unit.pair))
