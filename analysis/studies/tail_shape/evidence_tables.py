@@ -11,6 +11,7 @@ from analysis.present.table import Table, TableColumn
 from analysis.stats import mean_excess, verdict_power
 
 from .gates import CLAUSES, Comparison, corrected_clauses, ordered, paper_clauses
+from .parameters import Params
 from .tables import NOTHING, group_cells, group_columns, pair_cells, pair_columns
 from .tails import Tail, point_fit
 
@@ -31,7 +32,7 @@ def false_positives(protocol: Protocol) -> Table:
                 (
                     *pair_cells(protocol, unit),
                     _illusion(found, protocol),
-                    _bounded(found, group.unit_interval, protocol),
+                    _bounded(found, set(found.pair) <= group.probabilities, protocol),
                     _fishing(found, protocol),
                 )
             )
@@ -155,12 +156,11 @@ def waterfall(protocol: Protocol) -> Table:
 
 
 def power(protocol: Protocol) -> Table:
-    """Power of P1 and P2 together as published, at the floor and at twice the floor."""
+    """Power of P1 and P2 together as published."""
     params = protocol.params
-    effects = sorted({params.effect, 2 * params.effect, 3 * params.effect})
     rows = [
         (effect, n, float(verdict_power(effect, n, alpha=params.alpha, floor=params.floor or 1e-9)))
-        for effect in effects
+        for effect in effects(params)
         for n in POWER_SIZES
     ]
     return Table(
@@ -173,6 +173,11 @@ def power(protocol: Protocol) -> Table:
         ),
         rows=tuple(rows),
     )
+
+
+def effects(params: Params) -> list[float]:
+    """Differences of ξ whose power is drawn: the floor, and once, twice and three times the planned effect."""
+    return sorted({params.floor, *(k * params.effect for k in (1, 2, 3))} - {0.0})
 
 
 def pairs_left(protocol: Protocol) -> list[tuple[str, int]]:
@@ -190,7 +195,7 @@ def _left(protocol: Protocol, method: str) -> list[tuple[str, int]]:
         clauses = (
             paper_clauses(found, params)
             if method == "paper"
-            else corrected_clauses(found, protocol.p_adjusted[id(found)], params)
+            else corrected_clauses(found, protocol.claims[id(found)], params)
         )
         killed.append(ordered(clauses, params)[1])
     left = len(killed)
@@ -207,8 +212,8 @@ def _illusion(found: Comparison, protocol: Protocol) -> str:
         return "no difference of ξ to judge"
     size = number(abs(found.xi.estimate), 3)
     if abs(found.xi.estimate) > protocol.params.floor and least < found.needed:
-        return f"yes: a difference of {size} on {least} exceedances, where {found.needed} are asked for"
-    return f"no: difference {size} on {least} exceedances"
+        return f"yes: a difference of {size} on {least:,} exceedances, where {found.needed:,} are asked for"
+    return f"no: difference {size} on {least:,} exceedances"
 
 
 def _bounded(found: Comparison, unit_interval: bool, protocol: Protocol) -> str:
@@ -220,9 +225,8 @@ def _bounded(found: Comparison, unit_interval: bool, protocol: Protocol) -> str:
         if tail.scale == "raw" and not bad:
             continue
         if unit_interval:
-            raw = tail.values if tail.scale == "raw" else 1 / (1 + np.exp(-tail.values))
-            own = point_fit(raw, protocol.params, logit=False)
-            other = point_fit(raw, protocol.params, logit=True)
+            own = point_fit(tail.raw, protocol.params, logit=False)
+            other = point_fit(tail.raw, protocol.params, logit=True)
             if own[2] is None or own[2] <= protocol.params.alpha:
                 spoilt.append(f"{tail.model} raw p {prob(own[2])}")
                 if other[2] is not None and other[2] > protocol.params.alpha:

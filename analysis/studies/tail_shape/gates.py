@@ -18,6 +18,7 @@ from analysis.stats import (
     ideal_bootstrap_quantile,
     minimum_effect,
     percentile_interval,
+    rejects,
     tost,
     wilson,
 )
@@ -28,8 +29,8 @@ from .tails import Tail
 
 CLAUSES = ("G1", "G2", "G3", "G4", "G5", "P1", "P2")
 PAPER_N_STAR = 500
-BAND_LEVEL = {"paper": 0.95, "corrected": 0.90}  # a test of level α uses the 1 − 2α interval
-LEVEL = 0.95
+SWALLOWED = 0.5  # share of the exceedances that a quantile should leave, below which more prompts do not help
+WILSON_LEVEL = 0.95  # of the exceedance rate, which no gate reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,7 @@ class Comparison:
     log_sigma: Interval | None
     above: Interval
     needed: int
+    expected: float
 
     @property
     def problem(self) -> str:
@@ -87,11 +89,11 @@ def compare(scores: PairScores, one: Tail, two: Tail, params: Params, group: str
     xi = xi_se = log_sigma = None
     if one.fit is not None and two.fit is not None and usable.all():
         draws, estimate = one.xi - two.xi, one.fit.xi - two.fit.xi
-        xi, xi_se = _basic(draws, estimate), float(draws.std(ddof=1))
+        xi, xi_se = _basic(draws, estimate, params), float(draws.std(ddof=1))
         log_draws = np.log(one.sigma) - np.log(two.sigma)
-        log_sigma = _basic(log_draws, math.log(one.fit.sigma / two.fit.sigma))
+        log_sigma = _basic(log_draws, math.log(one.fit.sigma / two.fit.sigma), params)
     k = int((one.values > two.threshold).sum())
-    low, high = wilson(k, one.n, level=LEVEL)
+    low, high = wilson(k, one.n, level=WILSON_LEVEL)
     return Comparison(
         pair=scores.names,
         group=group,
@@ -100,15 +102,16 @@ def compare(scores: PairScores, one: Tail, two: Tail, params: Params, group: str
         shared=len(difference),
         only_one=scores.only_one,
         only_two=scores.only_two,
-        mean_paper=_mean(difference, scores.clusters, BAND_LEVEL["paper"]),
-        mean=_mean(difference, scores.clusters, BAND_LEVEL["corrected"]),
-        tvar_paper=_percentile(tvar_draws, tvar_diff, BAND_LEVEL["paper"]),
-        tvar=_percentile(tvar_draws, tvar_diff, BAND_LEVEL["corrected"]),
+        mean_paper=_mean(difference, scores.clusters, 1 - params.alpha),
+        mean=_mean(difference, scores.clusters, 1 - 2 * params.alpha),
+        tvar_paper=_percentile(tvar_draws, tvar_diff, 1 - params.alpha),
+        tvar=_percentile(tvar_draws, tvar_diff, 1 - 2 * params.alpha),
         xi=xi,
         xi_se=xi_se,
         log_sigma=log_sigma,
         above=Interval(estimate=k / one.n, low=float(low), high=float(high)),
         needed=n_star(params),
+        expected=(1 - params.quantile) * len(difference),
     )
 
 
@@ -119,14 +122,18 @@ def n_star(params: Params) -> int:
     return exceedances_needed(params.effect, alpha=params.alpha, power=params.power)
 
 
-def shape_p_values(comparisons: Sequence[Comparison]) -> list[float | None]:
-    """Two-sided p-value of equal tail indices, by the paired standard error; None where there is none."""
+def shape_p_values(comparisons: Sequence[Comparison], *, floor: float) -> list[float | None]:
+    """Two-sided p-values of |ξ difference| ≤ floor by the paired standard error; None where there is none.
+
+    At ``floor`` 0 this is the test that the indices are equal (P1), else that of the minimum effect (P2).
+    """
     out: list[float | None] = []
     for found in comparisons:
         if found.xi is None or not found.xi_se or found.problem:
             out.append(None)
         else:
-            out.append(float(2 * ndtr(-abs(found.xi.estimate) / found.xi_se)))
+            beyond = max(abs(found.xi.estimate) - floor, 0.0)
+            out.append(min(1.0, float(2 * ndtr(-beyond / found.xi_se))))
     return out
 
 
@@ -140,12 +147,27 @@ def adjusted(p_values: Sequence[float | None]) -> list[float | None]:
     return out
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adjusted:
+    """p-values of P1 and P2 of one pair, after Holm over all pairs; None where there is none."""
+
+    equal: float | None
+    minimum: float | None
+
+
+def adjusted_claims(comparisons: Sequence[Comparison], params: Params) -> list[Adjusted]:
+    """Both claims of every pair, each family adjusted over the pairs."""
+    equal = adjusted(shape_p_values(comparisons, floor=0.0))
+    minimum = adjusted(shape_p_values(comparisons, floor=params.floor))
+    return [Adjusted(equal=p, minimum=q) for p, q in zip(equal, minimum, strict=True)]
+
+
 def paper_clauses(found: Comparison, params: Params) -> dict[str, Clause]:
     """The published rules, each evaluated; the order and the first failure are applied by `ordered`."""
     one, two = found.one, found.two
     clauses = {
-        "G1": _inside(found.mean_paper, params.delta_mean, "mean difference"),
-        "G2": _inside(found.tvar_paper, params.delta_tvar, "TVaR difference"),
+        "G1": _inside(found.mean_paper, params.delta_mean, "mean difference", params),
+        "G2": _inside(found.tvar_paper, params.delta_tvar, "TVaR difference", params),
         "G3": _sizes(found, "fail"),
     }
     p_values = [tail.p_value for tail in (one, two)]
@@ -159,11 +181,14 @@ def paper_clauses(found: Comparison, params: Params) -> dict[str, Clause]:
     )
     moves = [_largest_move(tail, params) for tail in (one, two)]
     steady = all(move is not None and move < params.stability_tolerance for move in moves)
+    moved = "ξ̂ moves more than the tolerance around the threshold"
+    if None in moves:
+        moved = "a side of the band has too few exceedances to be fitted"
     clauses["G5"] = Clause(
         value=", ".join("–" if move is None else number(move, 3) for move in moves),
         limit=f"< {level(params.stability_tolerance)}",
         outcome="pass" if steady else "fail",
-        reason="ξ̂ moves less than the tolerance" if steady else "ξ̂ moves more than the tolerance around the threshold",
+        reason="ξ̂ moves less than the tolerance around the threshold" if steady else moved,
     )
     if one.percentile is None or two.percentile is None or found.xi is None:
         missing = Clause(value="–", limit="", outcome="fail", reason="no interval of ξ")
@@ -173,7 +198,7 @@ def paper_clauses(found: Comparison, params: Params) -> dict[str, Clause]:
         value=f"{_ends(*one.percentile)} and {_ends(*two.percentile)}",
         limit="no overlap",
         outcome="pass" if apart else "fail",
-        reason="the 95 % intervals of ξ are apart" if apart else "the 95 % intervals of ξ overlap",
+        reason=f"the 95 % intervals of ξ {'are apart' if apart else 'overlap'}",
     )
     size = abs(found.xi.estimate)
     clauses["P2"] = Clause(
@@ -187,11 +212,11 @@ def paper_clauses(found: Comparison, params: Params) -> dict[str, Clause]:
     return clauses
 
 
-def corrected_clauses(found: Comparison, p_adjusted: float | None, params: Params) -> dict[str, Clause]:
+def corrected_clauses(found: Comparison, claims: Adjusted, params: Params) -> dict[str, Clause]:
     """The corrected rules: three-valued equivalence, joint stability, the interval of the difference."""
     clauses = {
-        "G1": _equivalent(found.mean, params.delta_mean, "mean difference"),
-        "G2": _equivalent(found.tvar, params.delta_tvar, "TVaR difference"),
+        "G1": _equivalent(found.mean, params.delta_mean, "mean difference", params),
+        "G2": _equivalent(found.tvar, params.delta_tvar, "TVaR difference", params),
         "G3": _sizes(found, "undecided"),
         "G4": _goodness(found, params),
         "G5": _stability(found, params),
@@ -202,9 +227,9 @@ def corrected_clauses(found: Comparison, p_adjusted: float | None, params: Param
         return {**clauses, "P1": missing, "P2": missing}
     ends = _ends(found.xi.low, found.xi.high)
     within = -params.floor < found.xi.low and found.xi.high < params.floor
-    shown = p_adjusted is not None and p_adjusted <= params.alpha
+    shown = claims.equal is not None and bool(rejects([claims.equal], alpha=params.alpha)[0])
     clauses["P1"] = Clause(
-        value=f"ξ difference {number(found.xi.estimate, 3)} {ends}, p {_p(p_adjusted)} after Holm",
+        value=f"ξ difference {number(found.xi.estimate, 3)} {ends}, p {_p(claims.equal)} after Holm",
         limit=f"p ≤ {level(params.alpha)}",
         outcome="pass" if shown else "fail" if within else "undecided",
         reason="the tail indices differ"
@@ -214,15 +239,17 @@ def corrected_clauses(found: Comparison, p_adjusted: float | None, params: Param
         else "a difference is not shown, nor excluded",
     )
     reached = minimum_effect(found.xi.low, found.xi.high, floor=params.floor) if params.floor else "reached"
+    sure = claims.minimum is not None and bool(rejects([claims.minimum], alpha=params.alpha)[0])
+    outcome = {"reached": "pass" if sure else "undecided", "excluded": "fail", "undecided": "undecided"}[reached]
     clauses["P2"] = Clause(
-        value=ends,
+        value=f"{ends}, p {_p(claims.minimum)} after Holm",
         limit=f"beyond ± {level(params.floor)}",
-        outcome={"reached": "pass", "excluded": "fail", "undecided": "undecided"}[reached],
+        outcome=outcome,
         reason={
-            "reached": "the whole interval lies beyond the floor",
-            "excluded": "the whole interval lies within the floor",
-            "undecided": "the interval straddles the floor",
-        }[reached],
+            "pass": "the whole interval lies beyond the floor",
+            "fail": "the whole interval lies within the floor",
+            "undecided": "the interval straddles the floor, or does not stay beyond it after the adjustment over pairs",
+        }[outcome],
     )
     return clauses
 
@@ -244,31 +271,34 @@ def ordered(clauses: Mapping[str, Clause], params: Params) -> tuple[dict[str, Cl
 
 
 def verdict(found: Comparison, clauses: Mapping[str, Clause], killed: str | None, params: Params) -> Verdict:
-    """Pass, or what the clause that killed the pair says: refuse where the evidence speaks against, else undecided."""
+    """Pass, or what the clause that killed the pair says: refuse where the evidence speaks against, else undecided.
+
+    A tail about which nothing can be said never passes, whatever the published rules make of it.
+    """
     if killed is None:
-        return "pass"
+        return "undecided" if found.problem else "pass"
     if params.method == "corrected":
         return "refuse" if clauses[killed].outcome == "fail" else "undecided"
     within = found.xi is not None and -params.floor < found.xi.low and found.xi.high < params.floor
+    tails = (found.one, found.two)
     against = {
         "G1": tost(found.mean_paper.low, found.mean_paper.high, band=params.delta_mean) == "different",
         "G2": tost(found.tvar_paper.low, found.tvar_paper.high, band=params.delta_tvar) == "different",
         "G3": False,
-        "G4": not found.problem and any((tail.p_value or 1.0) <= params.alpha for tail in (found.one, found.two)),
-        "G5": not found.problem,
-        "P1": within and not found.problem,
-        "P2": within and not found.problem,
+        "G4": any(tail.p_value is not None and tail.p_value <= params.alpha for tail in tails),
+        "G5": any(tail.stability.joint == "unstable" for tail in tails),
+        "P1": within,
+        "P2": within,
     }
-    return "refuse" if against[killed] else "undecided"
+    return "refuse" if against[killed] and not (found.problem and killed not in {"G1", "G2"}) else "undecided"
 
 
 def instead(found: Comparison) -> str:
     """What can be concluded when a claim about the shape cannot."""
     one, two = found.pair
     return (
-        f"{one} minus {two} on {found.shared:,} shared prompts: mean {_signed(found.mean)}, TVaR {_signed(found.tvar)} "
-        f"(90 % intervals); {prob(found.above.estimate)} of the scores of {one} lie above the threshold of {two} "
-        f"(95 % interval {_ends(found.above.low, found.above.high)})"
+        f"{one} minus {two} on {found.shared:,} shared prompts: mean {_signed(found.mean)}, TVaR {_signed(found.tvar)}; {prob(found.above.estimate)} of the scores of {one} lie above the threshold of {two} "
+        f"({_ends(found.above.low, found.above.high)})"
     )
 
 
@@ -289,29 +319,29 @@ def _percentile(draws: npt.NDArray[np.float64], estimate: float, confidence: flo
     return Interval(estimate=estimate, low=low, high=high)
 
 
-def _basic(draws: npt.NDArray[np.float64], estimate: float) -> Interval:
-    """Basic bootstrap interval: for ξ it covers better than the percentile interval."""
-    low, high = percentile_interval(draws, level=LEVEL)
+def _basic(draws: npt.NDArray[np.float64], estimate: float, params: Params) -> Interval:
+    """Basic bootstrap interval at 1 − α: for ξ it covers better than the percentile interval."""
+    low, high = percentile_interval(draws, level=1 - params.alpha)
     return Interval(estimate=estimate, low=2 * estimate - high, high=2 * estimate - low)
 
 
-def _inside(found: Interval, band: float, what: str) -> Clause:
+def _inside(found: Interval, band: float, what: str, params: Params) -> Clause:
     inside = -band <= found.low and found.high <= band
     return Clause(
         value=f"{number(found.estimate, 3)} {_ends(found.low, found.high)}",
         limit=f"± {level(band)}",
         outcome="pass" if inside else "fail",
-        reason=f"the 95 % interval of the {what} lies {'inside' if inside else 'not inside'} the band",
+        reason=f"the {_percent(1 - params.alpha)} interval of the {what} lies {'inside' if inside else 'not inside'} the band",
     )
 
 
-def _equivalent(found: Interval, band: float, what: str) -> Clause:
+def _equivalent(found: Interval, band: float, what: str, params: Params) -> Clause:
     word = tost(found.low, found.high, band=band)
     return Clause(
         value=f"{number(found.estimate, 3)} {_ends(found.low, found.high)}",
         limit=f"± {level(band)}",
         outcome={"equivalent": "pass", "different": "fail", "undecided": "undecided"}[word],
-        reason=f"the 90 % interval of the {what} "
+        reason=f"the {_percent(1 - 2 * params.alpha)} interval of the {what} "
         + {
             "equivalent": "lies inside the band",
             "different": "lies wholly outside the band",
@@ -324,11 +354,19 @@ def _sizes(found: Comparison, short: str) -> Clause:
     least = min(found.one.n_exc, found.two.n_exc)
     enough = least >= found.needed
     return Clause(
-        value=f"{found.one.n_exc}, {found.two.n_exc}",
-        limit=f"≥ {found.needed}",
+        value=f"{found.one.n_exc:,}, {found.two.n_exc:,}",
+        limit=f"≥ {found.needed:,}",
         outcome="pass" if enough else short,
-        reason="enough exceedances" if enough else f"{found.needed - least} more exceedances are needed",
+        reason="enough exceedances" if enough else _shortage(found, least),
     )
+
+
+def _shortage(found: Comparison, least: int) -> str:
+    """What is missing: exceedances, or, where ties swallow them, a scale that has them."""
+    if found.problem and least < SWALLOWED * found.expected:
+        return found.problem
+    missing = found.needed - least
+    return f"{missing:,} more {'exceedance is' if missing == 1 else 'exceedances are'} needed"
 
 
 def _goodness(found: Comparison, params: Params) -> Clause:
@@ -363,8 +401,15 @@ def _stability(found: Comparison, params: Params) -> Clause:
             "stable": "ξ̂ does not move more than its resamples around the threshold",
             "unstable": "ξ̂ moves more around the threshold than chance allows",
             "undecidable": "not every threshold of the band has a regular fit",
-        }[word],
+        }[word]
+        + f" (equivalence form: {_worst_form(found)})",
     )
+
+
+def _worst_form(found: Comparison) -> str:
+    """The equivalence form of both tails, which needs far more data: the worse of the two."""
+    forms = [tail.stability.equivalence for tail in (found.one, found.two)]
+    return next(form for form in ("unstable", "undecidable", "stable") if form in forms)
 
 
 def _largest_move(tail: Tail, params: Params) -> float | None:
@@ -373,9 +418,13 @@ def _largest_move(tail: Tail, params: Params) -> float | None:
     anchor = by_quantile.get(round(params.quantile, 10))
     ends = [round(params.quantile + sign * params.band, 10) for sign in (-1, 1)]
     fits = [by_quantile[q] for q in ends if q in by_quantile]
-    if anchor is None or not fits or any(fit is None for fit in fits):
+    if anchor is None or len(fits) < 2 or any(fit is None for fit in fits):
         return None
     return max(abs(fit.xi - anchor.xi) for fit in fits if fit is not None)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
 
 
 def _p(value: float | None) -> str:

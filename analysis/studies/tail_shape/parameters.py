@@ -8,6 +8,8 @@ from pydantic import BaseModel, Field, model_validator
 
 from analysis.parameters import CONFIG
 
+MOST_STEPS = 200
+
 
 class Params(BaseModel):
     """Parameters of a tail-shape protocol. The δ are on the scale after ``transform``."""
@@ -21,8 +23,8 @@ class Params(BaseModel):
     scan: list[float] = Field(
         [0.95, 0.99], min_length=2, max_length=2, description="lowest and highest quantile of the scan"
     )
-    scan_step: float = Field(0.01, gt=0, description="step of the scan in quantile")
-    band: float = Field(0.02, gt=0, lt=1, description="how far around the threshold G5 looks, in quantile")
+    scan_step: float = Field(0.01, ge=0.001, description="step of the scan in quantile")
+    band: float = Field(0.02, ge=0.001, lt=1, description="how far around the threshold G5 looks, in quantile")
     stability_tolerance: float = Field(
         0.05, gt=0, description="largest change of the tail index that the paper's G5 allows"
     )
@@ -30,7 +32,7 @@ class Params(BaseModel):
         "paper-default", description="exceedances that G3 asks of each model: 500, or from effect, alpha and power"
     )
     effect: float = Field(0.10, gt=0, description="difference of the tail index that n_star power plans for")
-    alpha: float = Field(0.05, gt=0, lt=0.5, description="two-sided error rate of the tests")
+    alpha: float = Field(0.05, ge=1e-4, lt=0.5, description="two-sided error rate of the tests")
     power: float = Field(0.80, gt=0, lt=1, description="power that n_star power plans for")
     floor: float = Field(0.10, ge=0, description="smallest difference of the tail index that matters (P2)")
     transform: Literal["auto", "none", "logit"] = Field("auto", description="auto: logit when all scores lie in [0, 1]")
@@ -44,6 +46,7 @@ class Params(BaseModel):
     condition: str | None = Field(None, description="the one condition to analyse; all, each by itself, when not set")
     max_tied: float = Field(0.01, ge=0, lt=1, description="share of tied exceedances that makes a pair undecided")
     min_distinct: int = Field(30, ge=2, description="distinct exceedances that a fit needs")
+    min_clusters: int = Field(30, ge=2, description="clusters that a resample of clusters needs")
     diagnose: bool = Field(False, description="evaluate the clauses behind the first failure too, marked so")
     require: Literal["all"] | list[list[str]] = Field(
         "all", description="pairs that the gate needs: all, or a list of two names"
@@ -55,6 +58,10 @@ class Params(BaseModel):
         low, high = self.scan
         if not 0 < low <= self.quantile <= high < 1:
             raise ValueError(f"scan = [{low:g}, {high:g}] must lie in (0, 1) around quantile = {self.quantile:g}")
+        if not 0 < self.quantile - self.band < self.quantile + self.band < 1:
+            raise ValueError(f"quantile = {self.quantile:g} ± band = {self.band:g} must lie in (0, 1)")
+        if (high - low) / self.scan_step > MOST_STEPS:
+            raise ValueError(f"scan_step = {self.scan_step:g} gives more than {MOST_STEPS} thresholds")
         if self.require != "all" and any(len(set(pair)) != 2 for pair in self.require):
             raise ValueError("require lists pairs of two different models")
         return self

@@ -10,27 +10,29 @@ import numpy.typing as npt
 
 from analysis.errors import Fault, ParameterError, plain
 from analysis.inputs import Input
-from analysis.present.format import plural
+from analysis.present.format import level, plural
 from analysis.present.prose import listed
 from analysis.results import Check, Figure, Gate, Outcome, Verdict, worst
 
 from . import evidence_tables, findings, tables
 from .gates import (
     CLAUSES,
+    Adjusted,
     Clause,
     Comparison,
-    adjusted,
+    adjusted_claims,
     compare,
     corrected_clauses,
     instead,
     ordered,
     paper_clauses,
-    shape_p_values,
     verdict,
 )
 from .parameters import Params
 from .scores import Group, collect, pair_scores, pairs
-from .tails import Draws, Tail, analyse
+from .tails import Draws, Scale, Tail, analyse, scale_of
+
+FEWEST_PROMPTS = 2  # shared by a pair, for a difference to have a spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ class Protocol:
     comparisons: Sequence[Comparison | None]
     units: Sequence[PairUnit]
     judged: Sequence[PairUnit]
-    p_adjusted: Mapping[int, float | None]
+    claims: Mapping[int, Adjusted]
     params: Params
 
 
@@ -89,7 +91,8 @@ def check(inputs: Mapping[str, Input], params: Params) -> str:
     """
     groups = collect(inputs["scores"], params)
     for group in groups:
-        _is_logit(group, params)
+        for pair in pairs(list(group.values)):
+            _is_logit(group, pair, params)
     models = {model: len(values) for group in groups for model, values in group.values.items()}
     count = sum(len(pairs(list(group.values))) for group in groups)
     lost = sum(sum(group.lost.values()) for group in groups)
@@ -115,8 +118,8 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
         made += compared
         tails += [(group, tail) for tail in own]
     found = [comparison for _, _, comparison in made if comparison is not None]
-    holm_p = dict(zip(map(id, found), adjusted(shape_p_values(found)), strict=True))
-    units = [_unit(group, pair, comparison, holm_p, params) for group, pair, comparison in made]
+    claims = dict(zip(map(id, found), adjusted_claims(found, params), strict=True))
+    units = [_unit(group, pair, comparison, claims, params) for group, pair, comparison in made]
     protocol = Protocol(
         groups=groups,
         tails=tails,
@@ -124,7 +127,7 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
         comparisons=[comparison for _, _, comparison in made],
         units=units,
         judged=_judged(units, params),
-        p_adjusted=holm_p,
+        claims=claims,
         params=params,
     )
     gate = read_gate(protocol.judged)
@@ -140,6 +143,7 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
             tables.bulk(protocol),
             tables.scales(protocol),
             tables.fits(protocol),
+            tables.estimators(protocol),
             tables.sizes(protocol),
             evidence_tables.false_positives(protocol),
             findings.what_holds_up(protocol),
@@ -199,6 +203,7 @@ def headline(judged: Sequence[PairUnit], params: Params) -> str:
 
 def figures(protocol: Protocol) -> dict[str, Figure]:
     """Titles and the sentences that stand for the figures; the drawings are in ``figures.py``."""
+    params = protocol.params
     tails = [tail for _, tail in protocol.tails]
     fitted = [tail for tail in tails if tail.fit is not None]
     spread = [f"{tail.model} {tail.fit.xi:.2f}" for tail in fitted if tail.fit is not None]
@@ -223,8 +228,9 @@ def figures(protocol: Protocol) -> dict[str, Figure]:
             f"Mean-excess plots of {plural(len(tails), 'tail')}.",
         ),
         "power": (
-            "Power of P1 and P2 together against the number of exceedances, at the planned effect.",
-            "At a difference equal to the floor the power never exceeds one half, whatever the number of exceedances.",
+            "Power of the published P1 and P2 together against the number of exceedances.",
+            f"Curves for differences of {listed([level(e) for e in evidence_tables.effects(params)])}; at a difference equal to the "
+            f"floor ({level(params.floor)}) the power never exceeds one half, whatever the number of exceedances.",
         ),
     }
     return {key: Figure(title=title, alt=alt, file=f"figures/{key}.svg") for key, (title, alt) in texts.items()}
@@ -232,39 +238,41 @@ def figures(protocol: Protocol) -> dict[str, Figure]:
 
 def _group(group: Group, params: Params) -> tuple[list[tuple[Group, tuple[str, str], Comparison | None]], list[Tail]]:
     """All pairs of a group, and each model's tail on its own prompts."""
-    logit = _is_logit(group, params)
     key = (group.scorer or "", group.condition or "")
-    cache: dict[tuple[str, bytes], Tail] = {}
+    cache: dict[tuple[str, bytes, Scale], Tail] = {}
 
-    def tail_of(model: str, values: npt.NDArray[np.float64], items: bytes, draws: Draws) -> Tail:
-        if (model, items) not in cache:
-            cache[model, items] = analyse(model, values, params, logit=logit, draws=draws, key=key)
-        return cache[model, items]
+    def tail_of(model: str, raw: npt.NDArray[np.float64], items: bytes, draws: Draws, scale: Scale) -> Tail:
+        if (model, items, scale) not in cache:
+            cache[model, items, scale] = analyse(model, raw, params, scale=scale, draws=draws, key=key)
+        return cache[model, items, scale]
 
     out: list[tuple[Group, tuple[str, str], Comparison | None]] = []
     for one, two in pairs(list(group.values)):
         shared = pair_scores(group, one, two)
-        if len(shared.one) < 2:
+        if len(shared.one) < FEWEST_PROMPTS:
             out.append((group, (one, two), None))
             continue
         draws = _draws(len(shared.one), shared.clusters, params, key)
-        items = shared.one.size.to_bytes(8, "big") + _prompts(group, one, two)
-        first, second = (tail_of(m, v, items, draws) for m, v in ((one, shared.one), (two, shared.two)))
+        scale = scale_of([shared.one, shared.two], params, logit=_is_logit(group, (one, two), params))
+        items = _prompts(group, one, two)
+        first, second = (tail_of(m, v, items, draws, scale) for m, v in ((one, shared.one), (two, shared.two)))
         out.append((group, (one, two), compare(shared, first, second, params, group.name)))
     own = []
-    for model, series in group.values.items():
+    for model in group.values:
         whole = pair_scores(group, model, model)
-        draws = _draws(len(series), whole.clusters, params, key)
-        own.append(tail_of(model, whole.one, len(series).to_bytes(8, "big") + _prompts(group, model, model), draws))
+        draws = _draws(len(whole.one), whole.clusters, params, key)
+        scale = scale_of([whole.one], params, logit=_is_logit(group, (model,), params))
+        own.append(tail_of(model, whole.one, _prompts(group, model, model), draws, scale))
     return out, own
 
 
-def _is_logit(group: Group, params: Params) -> bool:
-    logit = params.transform == "logit" or (params.transform == "auto" and group.unit_interval)
-    if logit and not group.unit_interval:
+def _is_logit(group: Group, models: Sequence[str], params: Params) -> bool:
+    """Whether the scores of these models are analysed as logits; it depends on no other model."""
+    probabilities = all(model in group.probabilities for model in models)
+    if params.transform == "logit" and not probabilities:
         name = plain(group.name) or "the input"
         raise ParameterError(Fault(place="-p transform", what=f"logit needs scores in [0, 1]; {name} has others"))
-    return logit
+    return params.transform != "none" and probabilities
 
 
 def _draws(n: int, clusters: npt.NDArray[np.int64] | None, params: Params, key: tuple[str, ...]) -> Draws:
@@ -281,34 +289,24 @@ def _unit(
     group: Group,
     pair: tuple[str, str],
     found: Comparison | None,
-    holm_p: Mapping[int, float | None],
+    claims: Mapping[int, Adjusted],
     params: Params,
 ) -> PairUnit:
     if found is None:
-        nothing = Clause(value="–", limit="", outcome="undecided", reason="the two models share no prompts")
-        gates = {
-            name: nothing
-            if name == "G1"
-            else Clause(value="–", limit="", outcome="not evaluated", reason="killed at G1")
-            for name in CLAUSES
-        }
-        return PairUnit(
-            pair=pair, scorer=group.scorer, condition=group.condition, gates=gates, killed_by="G1", status="KILL at G1",
-            verdict="undecided", reason="KILL at G1: the two models share no prompts", instead="nothing: no shared prompts",
-            status_paper="KILL at G1", status_corrected="KILL at G1", shared=0,
-            only_first=len(group.values[pair[0]]), only_second=len(group.values[pair[1]]),
-        )  # fmt: skip
+        return _incomparable(group, pair)
     by_method = {
         "paper": ordered(paper_clauses(found, params), params),
-        "corrected": ordered(corrected_clauses(found, holm_p[id(found)], params), params),
+        "corrected": ordered(corrected_clauses(found, claims[id(found)], params), params),
     }
     gates, killed = by_method[params.method]
     decided = verdict(found, gates, killed, params)
     reason = (
-        "every clause is passed"
-        if killed is None
-        else f"KILL at {killed}: {gates[killed].reason} ({gates[killed].value})"
+        f"every clause is passed, but nothing can be said: {found.problem}"
+        if found.problem
+        else "every clause is passed"
     )
+    if killed is not None:
+        reason = f"KILL at {killed}: {gates[killed].reason} ({gates[killed].value})"
     return PairUnit(
         pair=pair,
         scorer=group.scorer,
@@ -324,6 +322,30 @@ def _unit(
         shared=found.shared,
         only_first=found.only_one,
         only_second=found.only_two,
+    )
+
+
+def _incomparable(group: Group, pair: tuple[str, str]) -> PairUnit:
+    """The unit of two models that share no prompts, or only one."""
+    shared = pair_scores(group, *pair)
+    what = f"the two models share {plural(len(shared.one), 'prompt')}"
+    gates = {name: Clause(value="–", limit="", outcome="not evaluated", reason="killed at G1") for name in CLAUSES}
+    gates["G1"] = Clause(value="–", limit="", outcome="undecided", reason=what)
+    return PairUnit(
+        pair=pair,
+        scorer=group.scorer,
+        condition=group.condition,
+        gates=gates,
+        killed_by="G1",
+        status="KILL at G1",
+        verdict="undecided",
+        reason=f"KILL at G1: {what}",
+        instead="nothing: there are no prompts to compare on",
+        status_paper="KILL at G1",
+        status_corrected="KILL at G1",
+        shared=len(shared.one),
+        only_first=shared.only_one,
+        only_second=shared.only_two,
     )
 
 

@@ -15,6 +15,8 @@ from analysis.schema import Column, Demanded, Schema
 
 from .parameters import Params
 
+ATTEMPT = "\x1f"  # parts prompt and attempt; no cell of a table holds it
+
 SCORES = Schema(
     name="scores",
     measure="value",
@@ -63,9 +65,9 @@ class Group:
     Attributes
     ----------
     values
-        Model -> severity by prompt, higher is worse, before any transform; prompts in one order for all models.
-    unit_interval
-        Whether all scores of the group lie in [0, 1].
+        Model -> scores by prompt as they were given; prompts in one order for all models.
+    probabilities
+        Models whose scores all lie in [0, 1].
     lost
         Model -> rows without a finite score.
     """
@@ -74,7 +76,7 @@ class Group:
     condition: str | None
     values: Mapping[str, pd.Series]
     clusters: Mapping[str, str]
-    unit_interval: bool
+    probabilities: frozenset[str]
     lost: Mapping[str, int]
 
     @property
@@ -128,7 +130,7 @@ def collect(scores: Input, params: Params) -> list[Group]:
     table = pd.DataFrame(
         {
             "model": frame["model"],
-            "item": np.where(text["attempt"] == "", frame["item_id"], frame["item_id"] + " #" + text["attempt"]),
+            "item": np.where(text["attempt"] == "", frame["item_id"], frame["item_id"] + ATTEMPT + text["attempt"]),
             "cluster": np.where(
                 text["cluster"] == "", np.where(text["attempt"] == "", "", frame["item_id"]), text["cluster"]
             ),
@@ -149,9 +151,9 @@ def collect(scores: Input, params: Params) -> list[Group]:
                 )
             )
         table = table[table["condition"] == params.condition]
+    _check_clusters(table)
     groups = [
-        _group(rows, (str(key[0]), str(key[1])), params)
-        for key, rows in table.groupby(["scorer", "condition"], sort=True)
+        _group(rows, (str(key[0]), str(key[1]))) for key, rows in table.groupby(["scorer", "condition"], sort=True)
     ]
     short = [group for group in groups if len(group.values) < 2]
     if short:
@@ -191,24 +193,37 @@ def pairs(models: Sequence[str]) -> list[tuple[str, str]]:
     return [(one, two) for i, one in enumerate(models) for two in models[i + 1 :]]
 
 
-def _group(rows: pd.DataFrame, key: tuple[str, str], params: Params) -> Group:
+def _group(rows: pd.DataFrame, key: tuple[str, str]) -> Group:
     kept = rows[~rows["bad"]]
-    sign = -1.0 if params.direction == "lower-is-worse" else 1.0
-    inside = bool(len(kept)) and bool(kept["value"].between(0, 1).all())
-    values = {}
-    for model, mine in kept.groupby("model", sort=True):
-        series = pd.Series(mine["value"].to_numpy(), index=mine["item"].to_numpy()).sort_index()
-        # 1 − s keeps a probability one; anything else is turned round at zero
-        values[str(model)] = (1 - series if inside else -series) if sign < 0 else series
+    values = {
+        str(model): pd.Series(mine["value"].to_numpy(), index=mine["item"].to_numpy()).sort_index()
+        for model, mine in kept.groupby("model", sort=True)
+    }
     lost = rows[rows["bad"]].groupby("model").size()
     return Group(
         scorer=key[0] or None,
         condition=key[1] or None,
         values=values,
         clusters=dict(zip(kept["item"], kept["cluster"], strict=True)),
-        unit_interval=inside,
+        probabilities=frozenset(model for model, series in values.items() if series.between(0, 1).all()),
         lost={str(model): int(count) for model, count in lost.items()},
     )
+
+
+def _check_clusters(table: pd.DataFrame) -> None:
+    """One prompt lies in one cluster, whichever model answered it."""
+    counts = table.groupby(["scorer", "condition", "item"])["cluster"].nunique()
+    split = counts[counts > 1]
+    if len(split):
+        item = str(split.index[0][2]).replace(ATTEMPT, ", attempt ")
+        raise InputError(
+            Fault(
+                file="scores",
+                place="column cluster",
+                what=f"{len(split):,} prompts stand in more than one cluster, {plain(repr(item), width=60)} first",
+                fix="Give every row of a prompt the same cluster, or none.",
+            )
+        )
 
 
 def _lost_fault(scores: Input, rows: npt.NDArray[np.intp]) -> Fault:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from analysis.present.format import level
+from analysis.present.format import level, number
 from analysis.present.table import Table, TableColumn
 from analysis.results import WORST_FIRST, Gate
-from analysis.stats import prompts_needed
+from analysis.stats import cramer_von_mises_gpd, fit_pwm, fit_zhang_stephens, prompts_needed, tvar_from_fit
 
-from .gates import CLAUSES, Interval, corrected_clauses, paper_clauses
-from .tails import Tail, point_fit
+from .gates import CLAUSES, SWALLOWED, Interval, corrected_clauses, paper_clauses
+from .tails import LAW_EXCEEDANCES, LAW_XI, Tail, point_fit
 
 if TYPE_CHECKING:
     from .protocol import PairUnit, Protocol
@@ -41,7 +41,7 @@ def gates(protocol: Protocol) -> Table:
     """Pair by clause, with what killed the pair."""
     return Table(
         id="gates",
-        title="Every pair through the clauses, in order; what stands behind the first failure is not evaluated.",
+        title="Every pair through the clauses, in order; a dash stands behind the first that is not passed: not evaluated.",
         columns=(
             *pair_columns(protocol),
             *(TableColumn(key=name, label=name) for name in CLAUSES),
@@ -52,7 +52,10 @@ def gates(protocol: Protocol) -> Table:
         rows=tuple(
             (
                 *pair_cells(protocol, unit),
-                *(unit.gates[name].outcome for name in CLAUSES),
+                *(
+                    None if unit.gates[name].outcome == "not evaluated" else unit.gates[name].outcome
+                    for name in CLAUSES
+                ),
                 unit.killed_by,
                 unit.status_paper,
                 unit.status_corrected,
@@ -84,40 +87,27 @@ def instead(protocol: Protocol) -> Table:
 
 
 def clauses(protocol: Protocol) -> Table:
-    """Every clause of both methods with its value and limit."""
+    """Every clause by both methods, side by side."""
     rows: list[tuple[Any, ...]] = []
     for unit, found in zip(protocol.units, protocol.comparisons, strict=True):
         if found is None:
             continue
-        both = {
-            "paper": paper_clauses(found, protocol.params),
-            "corrected": corrected_clauses(found, protocol.p_adjusted[id(found)], protocol.params),
-        }
+        paper = paper_clauses(found, protocol.params)
+        corrected = corrected_clauses(found, protocol.claims[id(found)], protocol.params)
         for name in CLAUSES:
-            for method, by_name in both.items():
-                clause = by_name[name]
-                rows.append(
-                    (
-                        *pair_cells(protocol, unit),
-                        name,
-                        method,
-                        clause.value,
-                        clause.limit,
-                        clause.outcome,
-                        clause.reason,
-                    )
-                )
+            one, two = paper[name], corrected[name]
+            rows.append((*pair_cells(protocol, unit), name, one.value, one.outcome, two.value, two.outcome, two.reason))
     return Table(
         id="clauses",
         title="Each clause by the published and by the corrected rule, as if it stood alone.",
         columns=(
             *pair_columns(protocol),
             TableColumn(key="clause", label="clause"),
-            TableColumn(key="method", label="method"),
-            TableColumn(key="value", label="observed"),
-            TableColumn(key="limit", label="limit"),
-            TableColumn(key="outcome", label="outcome"),
-            TableColumn(key="reason", label="reason", kind="text"),
+            TableColumn(key="paper_value", label="observed", group="paper"),
+            TableColumn(key="paper_outcome", label="outcome", group="paper"),
+            TableColumn(key="corrected_value", label="observed", group="corrected"),
+            TableColumn(key="corrected_outcome", label="outcome", group="corrected"),
+            TableColumn(key="corrected_reason", label="reason", kind="text", group="corrected"),
         ),
         rows=tuple(rows),
         empty=NOTHING,
@@ -129,14 +119,8 @@ def fits(protocol: Protocol) -> Table:
     rows = []
     for group, tail in protocol.tails:
         rows.append((*group_cells(protocol, group.name), tail.model, *_fit_cells(tail)))
-        if group.unit_interval:
-            rows.append(
-                (
-                    *group_cells(protocol, group.name),
-                    tail.model,
-                    *_other_scale(tail, group.values[tail.model], protocol),
-                )
-            )
+        if tail.model in group.probabilities:
+            rows.append((*group_cells(protocol, group.name), tail.model, *_other_scale(tail, protocol)))
     return Table(
         id="fits",
         title="Generalised Pareto fits to the exceedances of each model.",
@@ -162,11 +146,56 @@ def fits(protocol: Protocol) -> Table:
         notes=(
             f"Threshold: the {level(protocol.params.quantile)} quantile, exceedances strictly above it. Profile-likelihood "
             "intervals hold their level better than percentile intervals.",
-            "p of A²: the asymptotic law counts where at least 300 exceedances stand and ξ̂ ≥ −.3, the parametric bootstrap "
-            "otherwise.",
+            f"p of A²: the asymptotic law counts where at least {LAW_EXCEEDANCES} exceedances stand and ξ̂ ≥ {number(LAW_XI)}, the "
+            "parametric bootstrap otherwise; the other one is the cross-check.",
             "On the logit scale a power tail at the bound becomes exponential whatever its index: its shape moves into σ, so "
             "compare σ there. A tail index does not survive a monotone transform.",
         ),
+    )
+
+
+def estimators(protocol: Protocol) -> Table:
+    """The tail index by other estimators, another distance, and the tail mass that the fit implies."""
+    params = protocol.params
+    rows = []
+    for group, tail in protocol.tails:
+        if tail.fit is None:
+            continue
+        excess = tail.values[tail.values > tail.threshold] - tail.threshold
+        implied = None
+        if params.tvar_level >= params.quantile:
+            implied = tvar_from_fit(tail.fit, threshold=tail.threshold, n=tail.n, level=params.tvar_level)
+        rows.append(
+            (
+                *group_cells(protocol, group.name),
+                tail.model,
+                tail.fit.xi,
+                fit_pwm(excess)[0],
+                fit_zhang_stephens(excess)[0],
+                cramer_von_mises_gpd(excess, tail.fit),
+                tail.tvar,
+                implied,
+            )
+        )
+    return Table(
+        id="estimators",
+        title="The same tails by other estimators and another distance.",
+        columns=(
+            *group_columns(protocol),
+            TableColumn(key="model", label="model"),
+            TableColumn(key="xi", label="likelihood", kind="number", group="ξ̂"),
+            TableColumn(key="xi_pwm", label="weighted moments", kind="number", group="ξ̂"),
+            TableColumn(key="xi_zs", label="Zhang–Stephens", kind="number", group="ξ̂"),
+            TableColumn(key="w2", label="W²", kind="number"),
+            TableColumn(key="tvar", label="scores", kind="number", group="TVaR"),
+            TableColumn(key="tvar_fit", label="fit", kind="number", group="TVaR"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            f"W²: Cramér-von Mises distance. TVaR at {level(params.tvar_level)}; a fit implies it only from its own threshold up, at "
+            "tvar_level of at least quantile.",
+        ),
+        empty="no tail could be fitted",
     )
 
 
@@ -209,8 +238,8 @@ def bulk(protocol: Protocol) -> Table:
         ),
         rows=tuple(rows),
         notes=(
-            f"Differences are first minus second. Means and TVaR at {level(protocol.params.tvar_level)} with 90 % intervals, by "
-            "resampling prompts, the same prompts for both models.",
+            f"Differences are first minus second. Means and TVaR at {level(protocol.params.tvar_level)} with intervals of level "
+            f"{level(1 - 2 * protocol.params.alpha)}, by resampling prompts, the same prompts for both models.",
             "Share above: scores of the first model above the threshold of the second.",
         ),
         empty=NOTHING,
@@ -247,7 +276,10 @@ def scales(protocol: Protocol) -> Table:
             TableColumn(key="problem", label="no statement, because", kind="text"),
         ),
         rows=tuple(rows),
-        notes=("95 % basic bootstrap intervals from paired resamples of prompts.",),
+        notes=(
+            f"Basic bootstrap intervals of level {level(1 - protocol.params.alpha)} from paired resamples of prompts; a dash where there is "
+            "no regular fit.",
+        ),
         empty=NOTHING,
     )
 
@@ -258,8 +290,9 @@ def sizes(protocol: Protocol) -> Table:
     for unit, found in zip(protocol.units, protocol.comparisons, strict=True):
         if found is not None:
             least = min(found.one.n_exc, found.two.n_exc)
-            needed = prompts_needed(found.needed, quantile=protocol.params.quantile)
-            rows.append((*pair_cells(protocol, unit), least, found.needed, found.shared, needed))
+            swallowed = least < SWALLOWED * found.expected
+            needed = None if swallowed else prompts_needed(found.needed, quantile=protocol.params.quantile)
+            rows.append((*pair_cells(protocol, unit), least, found.needed, found.shared, needed, found.one.clusters))
     return Table(
         id="sizes",
         title="Exceedances there are, exceedances that G3 asks for, and the prompts that would give them.",
@@ -269,8 +302,13 @@ def sizes(protocol: Protocol) -> Table:
             TableColumn(key="n_star", label="N*", kind="count"),
             TableColumn(key="prompts", label="there are", kind="count", group="prompts"),
             TableColumn(key="prompts_needed", label="needed", kind="count", group="prompts"),
+            TableColumn(key="clusters", label="clusters", kind="count"),
         ),
         rows=tuple(rows),
+        notes=(
+            "A dash under needed: ties swallow the exceedances, and more prompts would not help. A dash under clusters: every "
+            "prompt stands for itself.",
+        ),
         empty=NOTHING,
     )
 
@@ -293,10 +331,10 @@ def _fit_cells(tail: Tail) -> tuple[Any, ...]:
     )
 
 
-def _other_scale(tail: Tail, raw: Any, protocol: Protocol) -> tuple[Any, ...]:
+def _other_scale(tail: Tail, protocol: Protocol) -> tuple[Any, ...]:
     """The same scores on the scale that is not analysed: point fit and A² by the law."""
     logit = tail.scale == "raw"
-    fit, a2, p_law = point_fit(raw.to_numpy(dtype=float), protocol.params, logit=logit)
+    fit, a2, p_law = point_fit(tail.raw, protocol.params, logit=logit)
     empty = (None,) * 4
     return (
         "logit" if logit else "raw",

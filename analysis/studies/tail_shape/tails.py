@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +33,7 @@ from .parameters import Params
 
 Floats = npt.NDArray[np.float64]
 LAW_EXCEEDANCES, LAW_XI = 300, -0.3  # where the asymptotic law of A² has its size (performance study)
+SMALLEST = 1e-300  # below this a logit has no float
 SATURATED = 1e-3  # a score within this share of the range from a bound
 LEVEL = 0.95
 
@@ -72,9 +75,10 @@ class Tail:
         Whose, and on which scale: ``raw`` or ``logit``.
     n, mean, tvar, threshold, n_exc
         Scores, their mean and TVaR, the threshold at ``quantile`` and the scores strictly over it.
-    tied, distinct, at_maximum, saturated, moved
+    tied, distinct, at_maximum, saturated, moved, clusters
         Share of exceedances that are tied; distinct exceedances; share of exceedances at the largest; share of
-        scores within a thousandth of the range from a bound; scores of exactly 0 or 1 that the logit moved.
+        scores within a thousandth of the range from the severe end; scores of exactly 0 or 1 that the logit moved;
+        clusters, None where every prompt stands for itself.
     fit
         None where there are fewer than two distinct exceedances.
     problem
@@ -83,6 +87,8 @@ class Tail:
         95 % intervals of ξ; None without a regular fit.
     a2, p_law, p_bootstrap, p_value
         Anderson-Darling statistic, its p-values by the asymptotic law and by parametric bootstrap, the one that counts.
+    raw, values
+        Scores as they were given, and severities on the scale of the analysis.
     xi, sigma, tvars
         Resamples of prompts, float64 of shape (B,); the same prompts for every model.
     """
@@ -98,6 +104,7 @@ class Tail:
     distinct: int
     at_maximum: float
     saturated: float
+    clusters: int | None
     moved: int
     fit: GpdFit | None
     problem: str
@@ -109,24 +116,52 @@ class Tail:
     p_value: float | None
     scan: ThresholdScan
     stability: ThresholdStability
+    raw: Floats
     values: Floats
     xi: Floats
     sigma: Floats
     tvars: Floats
 
 
-def transformed(values: Floats, *, logit: bool) -> tuple[Floats, int, str]:
-    """Scores on the scale of the analysis, how many the logit moved off 0 or 1, and the name of the scale.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """How scores become severities, higher is worse: turned round or not, on their own scale or as logits.
 
-    A score of exactly 0 or 1 has no logit; it is moved inside by half the smallest gap between scores.
+    ``low`` and ``high`` are what an exact 0 and an exact 1 are moved inside by: half the distance of the nearest score
+    from that bound, over both models of a pair.
     """
+
+    turned: bool
+    logit: bool
+    low: float = 0.0
+    high: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """``raw`` or ``logit``."""
+        return "logit" if self.logit else "raw"
+
+    def severity(self, raw: Floats) -> Floats:
+        """Scores on the scale of the analysis."""
+        values = raw
+        if self.logit:
+            with np.errstate(divide="ignore"):
+                values = np.log(raw) - np.log1p(-raw)
+            values = np.where(raw <= 0, math.log(self.low) - math.log1p(-self.low), values) if self.low else values
+            values = np.where(raw >= 1, math.log1p(-self.high) - math.log(self.high), values) if self.high else values
+        return -values if self.turned else values
+
+
+def scale_of(samples: Sequence[Floats], params: Params, *, logit: bool) -> Scale:
+    """The scale for the scores of one or two models."""
+    turned = params.direction == "lower-is-worse"
     if not logit:
-        return values, 0, "raw"
-    ends = (values <= 0) | (values >= 1)
-    distinct = np.unique(np.concatenate([values, [0.0, 1.0]]))
-    half = float(np.diff(distinct).min()) / 2
-    inside = np.clip(values, half, 1 - half)
-    return np.log(inside / (1 - inside)), int(ends.sum()), "logit"
+        return Scale(turned=turned, logit=False)
+    raw = np.concatenate(samples)
+    inside = raw[(raw > 0) & (raw < 1)]
+    low = float(inside.min()) / 2 if len(inside) else 0.25
+    high = float((1 - inside).min()) / 2 if len(inside) else 0.25
+    return Scale(turned=turned, logit=True, low=max(low, SMALLEST), high=max(high, SMALLEST))
 
 
 def levels(params: Params, n: int) -> Floats:
@@ -148,7 +183,7 @@ def analyse(
     raw: Floats,
     params: Params,
     *,
-    logit: bool,
+    scale: Scale,
     draws: Draws,
     key: tuple[str, ...],
 ) -> Tail:
@@ -157,15 +192,16 @@ def analyse(
     Parameters
     ----------
     raw
-        float64 of shape (n,), higher is worse.
-    logit
-        Whether the logit of the scores is analysed.
+        Scores as they were given, float64 of shape (n,).
+    scale
+        How they become severities.
     draws
         The resamples of prompts.
     key
         Labels of the stream of the parametric bootstrap.
     """
-    values, moved, scale = transformed(raw, logit=logit)
+    values = scale.severity(raw)
+    moved = int(((raw <= 0) | (raw >= 1)).sum()) if scale.logit else 0
     threshold, excess = exceedances(values, quantile=params.quantile)
     at = levels(params, len(values))
     keep = np.arange(len(values))
@@ -182,6 +218,8 @@ def analyse(
     at_maximum = float((ordered == ordered[-1]).mean()) if len(ordered) else 0.0
     fit = fit_gpd(excess) if distinct > 1 else None
     problem = _problem(fit, len(excess), distinct, tied, at_maximum, moved / len(raw), params)
+    if draws.clusters is not None and int(draws.clusters.max()) + 1 < params.min_clusters:
+        problem = f"{plural(int(draws.clusters.max()) + 1, 'cluster')}, fewer than {params.min_clusters}"
     place = int(np.argmin(np.abs(at - params.quantile)))
     xi, sigma = scan.xi[:, place], scan.sigma[:, place]
     if few:
@@ -191,14 +229,14 @@ def analyse(
     p_law = tested.p_value if tested else None
     by_law = fit is not None and len(excess) >= LAW_EXCEEDANCES and fit.xi >= LAW_XI and p_law is not None
     p_bootstrap = None
-    if fit is not None and a2 is not None and not by_law:
-        stream = keyed_stream(params.seed, *key, model, scale, "goodness of fit")
+    if fit is not None and a2 is not None:  # where the law decides it is the cross-check
+        stream = keyed_stream(params.seed, *key, model, scale.name, "goodness of fit")
         p_bootstrap = anderson_darling_bootstrap(fit.xi, len(excess), a2, params.gof_bootstrap, rng=stream)
     regular = fit is not None and fit.status == "regular"
     finite = bool(np.isfinite(xi).all())
     return Tail(
         model=model,
-        scale=scale,
+        scale=scale.name,
         n=len(values),
         mean=float(values.mean()),
         tvar=tvar(values, level=params.tvar_level),
@@ -207,7 +245,9 @@ def analyse(
         tied=tied,
         distinct=distinct,
         at_maximum=at_maximum,
-        saturated=_saturated(raw),
+        saturated=_saturated(values),
+        clusters=None if draws.clusters is None else int(draws.clusters.max()) + 1,
+        raw=raw,
         moved=moved,
         fit=fit,
         problem=problem,
@@ -229,7 +269,7 @@ def analyse(
 def _stability(scan: ThresholdScan, params: Params) -> ThresholdStability:
     """The joint test over the band; undecidable where a side of the band has too few exceedances to be fitted."""
     sides = [round(params.quantile + sign * params.band, 10) for sign in (-1, 1)]
-    if scan.xi.shape[0] == 0 or any(q not in np.round(scan.quantiles, 10) for q in sides if 0 < q < 1):
+    if scan.xi.shape[0] == 0 or any(q not in np.round(scan.quantiles, 10) for q in sides):
         return ThresholdStability(
             anchor=params.quantile, quantiles=(), deviations=(), z=(), low=(), high=(), max_z=None, critical=None,
             p_value=None, joint="undecidable", equivalence="undecidable",
@@ -241,7 +281,7 @@ def _stability(scan: ThresholdScan, params: Params) -> ThresholdStability:
 
 def point_fit(raw: Floats, params: Params, *, logit: bool) -> tuple[GpdFit | None, float | None, float | None]:
     """Fit, A² and its asymptotic p-value on one scale, without resamples: the other column of the fits table."""
-    values, _, _ = transformed(raw, logit=logit)
+    values = scale_of([raw], params, logit=logit).severity(raw)
     _, excess = exceedances(values, quantile=params.quantile)
     if len(np.unique(excess)) < 2:
         return None, None, None
@@ -250,12 +290,10 @@ def point_fit(raw: Floats, params: Params, *, logit: bool) -> tuple[GpdFit | Non
     return fit, tested.statistic, tested.p_value
 
 
-def _saturated(raw: Floats) -> float:
-    low, high = float(raw.min()), float(raw.max())
-    if low == high:
-        return 1.0
-    near = SATURATED * (high - low)
-    return float(((raw - low < near) | (high - raw < near)).mean())
+def _saturated(values: Floats) -> float:
+    """Share of severities within a thousandth of their range from the severe end."""
+    low, high = float(values.min()), float(values.max())
+    return float((high - values <= SATURATED * (high - low)).mean())
 
 
 def _problem(
@@ -274,6 +312,8 @@ def _problem(
         return f"{plural(distinct, 'distinct exceedance')}, fewer than {params.min_distinct}"
     if fit is None or fit.status == "boundary":
         return "the fit lies on the boundary ξ = −1"
+    if fit.xi >= 1:
+        return f"ξ̂ = {number(fit.xi)} is at least 1: the mean and the TVaR that G1 and G2 compare do not exist"
     if fit.status == "non-regular":
         return f"ξ̂ = {number(fit.xi)} is below −½, where a tail index has no regular estimate"
     return ""
