@@ -163,7 +163,7 @@ def estimators(protocol: Protocol) -> Table:
             continue
         excess = tail.values[tail.values > tail.threshold] - tail.threshold
         implied = None
-        if params.tvar_level >= params.quantile:
+        if params.tvar_level >= 1 - tail.n_exc / tail.n:
             implied = tvar_from_fit(tail.fit, threshold=tail.threshold, n=tail.n, level=params.tvar_level)
         rows.append(
             (
@@ -192,8 +192,8 @@ def estimators(protocol: Protocol) -> Table:
         ),
         rows=tuple(rows),
         notes=(
-            f"W²: Cramér-von Mises distance. TVaR at {level(params.tvar_level)}; a fit implies it only from its own threshold up, at "
-            "tvar_level of at least quantile.",
+            f"W²: Cramér-von Mises distance. TVaR at {level(params.tvar_level)}; a fit implies it only from "
+            "its own threshold up.",
         ),
         empty="no tail could be fitted",
     )
