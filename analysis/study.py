@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,13 @@ import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 import analysis
-from analysis import parameters, rules
+from analysis import parameters, rules, sections
 from analysis.errors import Fault, GatebookError, InputError, ParameterError, plain, raise_all
 from analysis.inputs import Input, Layout, close_match, from_frame, read
 from analysis.parameters import Given
 from analysis.present.format import safe_words
 from analysis.present.prose import Sentence
-from analysis.present.table import Table, TableColumn
+from analysis.present.table import Table
 from analysis.results import Outcome, StudyResult, dumps
 from analysis.rules import Rule
 from analysis.schema import Demanded, Schema
@@ -140,7 +139,7 @@ class Study:
             name: layout.model_dump(mode="json", exclude_defaults=True) for name, layout in (layouts or {}).items()
         }
         data = {name: checked[name].sha256 for name in sorted(checked)}
-        tables = [*outcome.tables, _parameter_table(params), _input_table(checked)]
+        tables = [*outcome.tables, sections.parameters_table(params), sections.inputs_table(checked)]
         return StudyResult(
             study=self.slug,
             label=label or default_label(params, data, described),
@@ -262,45 +261,3 @@ def _words(value: Any) -> str:
     if isinstance(value, dict):
         return " ".join(f"{key} {_words(held)}" for key, held in value.items())
     return " ".join(map(_words, value)) if isinstance(value, list) else str(value)
-
-
-def _short(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _parameter_table(params: BaseModel) -> Table:
-    rows = tuple(
-        (
-            item.name,
-            _short(getattr(params, item.name)),
-            "" if getattr(params, item.name) == item.default else _short(item.default),
-            parameters.comment(item),
-        )
-        for item in parameters.describe(type(params))
-    )
-    return Table(
-        id="parameters",
-        title="Every parameter of this report, also those left at their default.",
-        columns=(
-            TableColumn(key="name", label="Parameter"),
-            TableColumn(key="value", label="Value"),
-            TableColumn(key="default", label="Default, where it differs"),
-            TableColumn(key="help", label="Meaning", kind="text"),
-        ),
-        rows=rows,
-    )
-
-
-def _input_table(inputs: Mapping[str, Input]) -> Table:
-    return Table(
-        id="inputs",
-        title="Input files.",
-        columns=(
-            TableColumn(key="name", label="Input"),
-            TableColumn(key="file", label="File"),
-            TableColumn(key="rows", label="Rows", kind="count"),
-            TableColumn(key="sha256", label="SHA-256"),
-        ),
-        rows=tuple((name, file.file, file.rows, file.sha256) for name, given in inputs.items() for file in given.files),
-        notes=tuple(given.reconciliation + "." for given in inputs.values()),
-    )

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from analysis.inputs import Input
 from analysis.present.format import level, number, plural, prob
 from analysis.present.prose import listed
-from analysis.results import Check, Figure, Gate, Outcome, worst
+from analysis.results import Check, Figure, Outcome
+from analysis.sections import gate_over
 
 from . import findings, published_tables, rule_tables, tables, warnings
 from .cells import Cell, collect, required
@@ -85,7 +86,7 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
         counts=counts,
         params=params,
     )
-    gate = read_gate(judged, params)
+    gate = gate_over([clause(unit, params) for unit in judged], "required cell")
     return Outcome(
         gate=gate,
         headline=headline(judged, params),
@@ -109,21 +110,6 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
             rule_tables.reruns(audit),
         ),
         figures=figures(audit),
-    )
-
-
-def read_gate(judged: Sequence[CellAudit], params: Params) -> Gate:
-    """The worst verdict over the required cells, each a check."""
-    checks = tuple(clause(unit, params) for unit in judged)
-    verdict = worst(check.verdict for check in checks)
-    deciding = [unit for unit in judged if VERDICTS[unit.status] == verdict]
-    if not deciding:
-        return Gate(verdict=verdict, reason="no required cell was found in the data", checks=checks)
-    names = listed([unit.name for unit in deciding])
-    return Gate(
-        verdict=verdict,
-        reason=f"{len(deciding)} of {plural(len(judged), 'required cell')} ({names}); first: {deciding[0].reason}",
-        checks=checks,
     )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from analysis.present.format import level, number, plural, prob
 from analysis.present.prose import listed
-from analysis.present.table import Table, TableColumn
+from analysis.present.table import Table
+from analysis.sections import disputed_points
 from analysis.stats import (
     certification_power,
     noise_floor,
@@ -31,17 +32,7 @@ RATES = (0.01, 0.02, 0.05)
 
 def what_holds_up(audit: Audit) -> Table:
     """Every disputed point with the number that settles it, at the parameters of this report."""
-    return Table(
-        id="what-holds-up",
-        title="What the published method says, what holds up, and which reading this report uses.",
-        columns=(
-            TableColumn(key="point", label="Point"),
-            TableColumn(key="published", label="The paper says", kind="text"),
-            TableColumn(key="holds", label="What holds up", kind="text"),
-            TableColumn(key="here", label="In this report", kind="text"),
-        ),
-        rows=tuple(point(audit) for point in POINTS),
-    )
+    return disputed_points((point(audit) for point in POINTS), "method")
 
 
 def _over_budget(audit: Audit) -> Row:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from analysis.inputs import Input
 from analysis.present.format import level, plural, prob
 from analysis.present.prose import listed
-from analysis.present.table import Table, TableColumn
+from analysis.present.table import Table
+from analysis.sections import warnings_table
 from analysis.stats import largest_passing, sample_floor
 
 from .cells import cell_name, folded
@@ -32,17 +33,7 @@ def warnings(audit: Audit, runs: Input) -> Table:
         *_targets(audit),
         *_too_few(audit),
     ]
-    return Table(
-        id="warnings",
-        title="Warnings.",
-        columns=(
-            TableColumn(key="what", label="What"),
-            TableColumn(key="where", label="Where"),
-            TableColumn(key="sentence", label="Why it matters", kind="text"),
-        ),
-        rows=tuple(rows),
-        empty="none",
-    )
+    return warnings_table(rows)
 
 
 def _selected(runs: Input) -> Iterator[Row]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from analysis.present.format import level, number, plural, prob
 from analysis.present.prose import listed
-from analysis.present.table import Table, TableColumn
+from analysis.present.table import Table
+from analysis.sections import disputed_points, warnings_table
 from analysis.stats import (
     exceedances_for_non_overlap,
     exceedances_needed,
@@ -26,17 +27,7 @@ PAPER_PROMPTS, PAPER_QUANTILE, PAPER_EFFECT, PAPER_POWER = 30_000, 0.95, 0.10, 0
 
 def what_holds_up(protocol: Protocol) -> Table:
     """Every disputed point with the number that settles it."""
-    return Table(
-        id="what-holds-up",
-        title="What the published protocol says, what holds up, and which reading this report uses.",
-        columns=(
-            TableColumn(key="point", label="Point"),
-            TableColumn(key="published", label="The paper says", kind="text"),
-            TableColumn(key="holds", label="What holds up", kind="text"),
-            TableColumn(key="here", label="In this report", kind="text"),
-        ),
-        rows=tuple(point(protocol) for point in POINTS),
-    )
+    return disputed_points((point(protocol) for point in POINTS), "protocol")
 
 
 def _sizes(protocol: Protocol) -> Row:
@@ -152,17 +143,8 @@ POINTS: tuple[Callable[[Protocol], Row], ...] = (
 
 def warnings(protocol: Protocol) -> Table:
     """One row a warning."""
-    return Table(
-        id="warnings",
-        title="Warnings.",
-        columns=(
-            TableColumn(key="what", label="What"),
-            TableColumn(key="where", label="Where"),
-            TableColumn(key="sentence", label="Why it matters", kind="text"),
-        ),
-        rows=(*_lost(protocol), *_unmatched(protocol), *_saturated(protocol), *_moved(protocol)),
-        empty="none",
-    )
+    rows = (*_lost(protocol), *_unmatched(protocol), *_saturated(protocol), *_moved(protocol))
+    return warnings_table(rows)
 
 
 def _lost(protocol: Protocol) -> Iterator[tuple[str, str, str]]:

@@ -12,7 +12,8 @@ from analysis.errors import Fault, ParameterError, plain
 from analysis.inputs import Input
 from analysis.present.format import level, plural
 from analysis.present.prose import listed
-from analysis.results import Check, Figure, Gate, Outcome, Verdict, worst
+from analysis.results import Check, Figure, Outcome, Verdict
+from analysis.sections import gate_over
 
 from . import evidence_tables, findings, tables
 from .gates import (
@@ -130,7 +131,7 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
         claims=claims,
         params=params,
     )
-    gate = read_gate(protocol.judged)
+    gate = gate_over([clause(unit) for unit in protocol.judged], "required pair")
     return Outcome(
         gate=gate,
         headline=headline(protocol.judged, params),
@@ -158,28 +159,10 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
     )
 
 
-def read_gate(judged: Sequence[PairUnit]) -> Gate:
-    """The worst verdict over the required pairs, each a check."""
-    checks = tuple(
-        Check(
-            name=unit.name,
-            observed=unit.status,
-            relation="is",
-            limit="PASS",
-            verdict=unit.verdict,
-            reason=unit.reason,
-        )
-        for unit in judged
-    )
-    decided = worst(check.verdict for check in checks)
-    deciding = [unit for unit in judged if unit.verdict == decided]
-    if not deciding:
-        return Gate(verdict=decided, reason="no required pair was found in the data", checks=checks)
-    names = listed([unit.name for unit in deciding])
-    return Gate(
-        verdict=decided,
-        reason=f"{len(deciding)} of {plural(len(judged), 'required pair')} ({names}); first: {deciding[0].reason}",
-        checks=checks,
+def clause(unit: PairUnit) -> Check:
+    """The clause of one required pair."""
+    return Check(
+        name=unit.name, observed=unit.status, relation="is", limit="PASS", verdict=unit.verdict, reason=unit.reason
     )
 
 
