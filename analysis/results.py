@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,11 +150,23 @@ def load(path: Path) -> dict[str, Any]:
         raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror)})")) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(Fault(file=path.name, what=f"is not valid JSON ({plain(error)})")) from error
-    whole = isinstance(value, dict) and value.get("schema") == SCHEMA and set(KEYS) <= value.keys()
-    gate = value["gate"] if whole else None
-    if not isinstance(gate, dict) or gate.get("verdict") not in WORST_FIRST or not isinstance(gate.get("checks"), list):
+    if not _is_result(value):
         raise UsageError(
             Fault(file=path.name, what=f"is not a {SCHEMA} file", fix="Give the result.json of a report folder.")
+        )
+    gate = value["gate"]
+    rule = value["rule"]
+    if rule is not None and not (isinstance(rule, dict) and {"source", "sha256", "written_before"} <= rule.keys()):
+        raise UsageError(Fault(file=path.name, what="its rule is not as this tool writes it"))
+    broken = [check for check in gate["checks"] if check["verdict"] == "pass" and not _holds(check)]
+    if broken:
+        raise UsageError(
+            Fault(
+                file=path.name,
+                what=f"says pass for {plain(broken[0].get('name', '?'))}, but {broken[0]['observed']:g} is not "
+                f"{broken[0]['relation']} {broken[0]['limit']:g}",
+                fix="The file was changed by hand; make it anew.",
+            )
         )
     said, found = gate["verdict"], worst(check["verdict"] for check in gate["checks"])
     if said != found:
@@ -165,3 +178,27 @@ def load(path: Path) -> dict[str, Any]:
             )
         )
     return dict(value)
+
+
+def _is_result(value: Any) -> bool:
+    """Whether it has the keys of a result, its texts, and a gate with a verdict and checks that each have one."""
+    if not isinstance(value, dict) or value.get("schema") != SCHEMA or not set(KEYS) <= value.keys():
+        return False
+    gate, tables = value["gate"], value["tables"]
+    if not isinstance(gate, dict) or not isinstance(gate.get("checks"), list) or not isinstance(tables, dict):
+        return False
+    if not all(isinstance(table, dict) and isinstance(table.get("rows"), list) for table in tables.values()):
+        return False
+    texts = (*(value[name] for name in ("study", "label", "headline", "signature")), gate.get("reason"))
+    if not all(isinstance(text, str) for text in texts):
+        return False
+    return all(isinstance(part, dict) and part.get("verdict") in WORST_FIRST for part in (gate, *gate["checks"]))
+
+
+def _holds(check: dict[str, Any]) -> bool:
+    """Whether a check's observed value stands in its relation to the limit; true where that is not about numbers."""
+    observed, limit = check.get("observed"), check.get("limit")
+    compare = {"≤": operator.le, "≥": operator.ge, "<": operator.lt, ">": operator.gt}.get(check.get("relation", ""))
+    if compare is None or not isinstance(observed, int | float) or not isinstance(limit, int | float):
+        return True
+    return bool(compare(observed, limit * (1 + 1e-9) if compare is operator.le else limit))

@@ -10,6 +10,11 @@ from analysis.errors import UsageError
 from analysis.results import KEYS, SCHEMA, dumps, load, worst
 
 
+def made(gate: dict[str, object], **parts: object) -> dict[str, object]:
+    texts = dict.fromkeys(("study", "label", "headline", "signature"), "x")
+    return {**dict.fromkeys(KEYS), **texts, "tables": {}, "schema": SCHEMA, "gate": {"reason": "", **gate}, **parts}
+
+
 # product.md: refuse, then undecided, then pass; what was not measured never passes.
 @pytest.mark.parametrize(
     ("verdicts", "expected"),
@@ -45,7 +50,7 @@ def test_a_float_keeps_every_digit():
 
 
 def test_a_result_is_read(tmp_path):
-    value = {**dict.fromkeys(KEYS), "schema": SCHEMA, "gate": {"verdict": "undecided", "checks": []}}
+    value = made({"verdict": "undecided", "checks": []})
     (tmp_path / "result.json").write_text(dumps(value), encoding="utf-8")
     assert load(tmp_path / "result.json") == value
 
@@ -88,7 +93,36 @@ def test_a_file_with_only_a_verdict_is_not_a_result(tmp_path: Path) -> None:
 
 def test_a_verdict_that_its_checks_do_not_give_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
-    value = {**dict.fromkeys(KEYS), "schema": SCHEMA, "gate": {"verdict": "pass", "checks": [{"verdict": "refuse"}]}}
+    value = made({"verdict": "pass", "checks": [{"verdict": "refuse"}]})
     path.write_text(json.dumps(value), encoding="utf-8")
     with pytest.raises(UsageError, match="says pass, but its checks say refuse"):
+        load(path)
+
+
+@pytest.mark.parametrize(("observed", "relation", "limit"), [(0.3, "≤", 0.1), (3, "≥", 59), (0.1, "<", 0.1)])
+def test_a_check_whose_numbers_deny_its_pass_is_refused(
+    tmp_path: Path, observed: float, relation: str, limit: float
+) -> None:
+    check = {"name": "card", "verdict": "pass", "observed": observed, "relation": relation, "limit": limit}
+    value = made({"verdict": "pass", "checks": [check]})
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    with pytest.raises(UsageError, match="says pass for card, but"):
+        load(path)
+
+
+@pytest.mark.parametrize("checks", ["pass", ["pass"], [None], {"verdict": "pass"}, [{}]])
+def test_checks_of_another_shape_are_no_result(tmp_path: Path, checks: object) -> None:
+    value = made({"verdict": "pass", "checks": checks})
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    with pytest.raises(UsageError, match=f"result.json: is not a {SCHEMA} file"):
+        load(path)
+
+
+@pytest.mark.parametrize("parts", [{"headline": None}, {"label": 3}, {"tables": []}, {"tables": {"warnings": []}}])
+def test_a_result_that_lacks_what_is_shown_is_refused(tmp_path: Path, parts: dict[str, object]) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(made({"verdict": "undecided", "checks": []}, **parts)), encoding="utf-8")
+    with pytest.raises(UsageError, match=f"result.json: is not a {SCHEMA} file"):
         load(path)

@@ -55,6 +55,8 @@ def gate(study: str | None, label: str | None, stored: str | None, as_json: bool
 
     if as_json and summary:
         raise UsageError(Fault(place="--json --summary", what="are two answers", fix="Ask for one of them."))
+    if stored is not None and not stored.strip():
+        raise UsageError(Fault(place="--from", what="names no file", fix="Is a shell variable unset?"))
     if stored is not None:
         if study is not None or label is not None or any(given.values()):
             raise UsageError(

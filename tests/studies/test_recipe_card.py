@@ -340,6 +340,23 @@ def test_a_chance_rate_in_percent_is_refused() -> None:
         Params(chance_rate=50)
 
 
+def test_another_score_range_needs_its_own_bar() -> None:
+    with pytest.raises(ValueError, match="tau and bars must be given in its units"):
+        Params(score_range=[0, 100])
+    assert Params(score_range=[0, 100], tau=85, bars=[80, 85]).tau == 85
+
+
+@pytest.mark.parametrize("claim", [{}, {"dataset": " "}, {"": "x"}])
+def test_an_empty_claim_is_refused(claim: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="claim names nothing"):
+        Params(claim=claim)
+
+
+def test_a_seed_that_json_readers_would_round_is_refused() -> None:
+    with pytest.raises(ValueError, match="seed"):
+        Params(seed=2**63)
+
+
 def test_over_budget_count_is_exact_and_can_be_overridden() -> None:
     # 3/30 > .1 is false in exact arithmetic; as floats .30000000000000004 > .3 is the trap
     frame = collapsed("m", 3, 30)

@@ -162,7 +162,7 @@ def test_prompts_that_only_one_model_has_are_counted() -> None:
 def test_scores_that_are_not_finite_follow_the_policy(value: float) -> None:
     frame = two(exponential(700, 1), exponential(700, 2))
     frame.loc[3, "value"] = value
-    with pytest.raises(InputError, match="1 of 1,400 rows have no finite score"):
+    with pytest.raises(InputError, match="1 of 1,400 rows has no finite score"):
         run(frame)
     result = run(frame, errors="exclude")
     assert any(row[0] == "rows without a finite score" and "a 1" in row[2] for row in result.tables["warnings"].rows)
@@ -227,6 +227,68 @@ def test_few_clusters_are_undecided(method: str, clusters: int) -> None:
     result = run(frame, method=method, **OPEN)
     assert result.gate.verdict == "undecided"
     assert "fewer than 30" in " ".join(row[-1] or "" for row in result.tables["scales"].rows)
+
+
+@pytest.mark.parametrize("method", ["paper", "corrected"])
+def test_three_clusters_decide_not_even_the_means(method: str) -> None:
+    # shifted by ten bands; three clusters give no interval to say so
+    frame = two(exponential(1500, 1), exponential(1500, 2) + 1)
+    frame["cluster"] = (frame["item_id"] % 3).astype(str)
+    found = run(frame, method=method).units[0]
+    assert (found.verdict, found.gates["G1"].outcome) == ("undecided", "undecided")
+    assert found.gates["G1"].reason == "3 clusters, fewer than 30"
+
+
+@pytest.mark.parametrize("method", ["paper", "corrected"])
+def test_a_handful_of_shared_prompts_decides_nothing(method: str) -> None:
+    frame = two(exponential(20, 1), exponential(20, 2) + 9)
+    found = run(frame, method=method).units[0]
+    assert (found.verdict, found.killed_by) == ("undecided", "G1")
+    assert found.gates["G1"].reason == "20 shared prompts, fewer than 30"
+
+
+def test_a_tvar_beyond_the_data_is_undecided() -> None:
+    # 1,500 × (1 − .999) is one score
+    found = run(two(exponential(1500, 1), exponential(1500, 2) * 9), tvar_level=0.999, delta_mean=100).units[0]
+    assert found.gates["G2"].outcome == "undecided"
+    assert found.gates["G2"].reason == "1 score beyond the TVaR level, fewer than 30"
+
+
+def test_scores_at_exactly_the_least_number_beyond_the_tvar_level_are_enough() -> None:
+    # 300 × (1 − .9) is thirty; as floats 29.99…
+    assert (
+        run(two(exponential(300, 1), exponential(300, 2)), tvar_level=0.9, delta_mean=100)
+        .units[0]
+        .gates["G2"]
+        .reason.startswith("the 90 % interval")
+    )
+
+
+def test_attempts_on_one_prompt_are_one_exceedance() -> None:
+    base = exponential(4000, 1), exponential(4000, 2)
+    copied = two(np.repeat(base[0], 4), np.repeat(base[1], 4))
+    copied["cluster"] = (copied["item_id"] // 4).astype(str)
+    found = run(copied, diagnose=True).units[0].gates["G3"]
+    # 5 % of 4,000 clusters, not of 16,000 rows
+    assert found.value == "200, 200"
+    assert found.outcome == "undecided"
+
+
+def test_scores_whose_squares_have_no_float_are_refused() -> None:
+    with pytest.raises(InputError, match=r"a score is larger than 1e\+100"):
+        run(two(exponential(700, 1) * 1e200, exponential(700, 2)))
+
+
+def test_a_scale_that_the_data_chose_is_said() -> None:
+    uniform = [np.random.default_rng(seed).uniform(size=1500) for seed in (1, 2)]
+    named = [{row[0] for row in run(two(*uniform), transform=t).tables["warnings"].rows} for t in ("auto", "logit")]
+    assert ["compared as logits" in names for names in named] == [True, False]
+
+
+@pytest.mark.parametrize("wrong", [{"seed": 2**63}, {"power": 0.05}, {"effect": 0.0}, {"effect": 1e9}])
+def test_parameters_without_a_meaning_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Params(**wrong)
 
 
 def test_alpha_sets_the_level_of_every_interval() -> None:

@@ -135,7 +135,7 @@ def demands(params: Params) -> Demanded:
     return Demanded(
         key=(*params.cell, *(params.claim or {}), "audit", "dataset", "seed"),
         ranges={"score": (low, high)},
-        range_hint="Correct it, or say what the range is: -p 'score_range=[LOW, HIGH]'",
+        range_hint="Correct it, or say what the range is: -p 'score_range=[LOW, HIGH]', with tau and bars in its units",
         columns=(*params.cell, *(name for name in params.claim or {} if name != "dataset")),
         hint="or name other columns for the cell: -p 'cell=[\"model\"]'.",
     )

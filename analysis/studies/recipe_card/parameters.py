@@ -43,7 +43,7 @@ class Params(BaseModel):
     )
     audit_size: int = Field(30, ge=2, description="reruns in the audit half of the held-out validation")
     splits: int = Field(1000, ge=1, le=100_000, description="random splits per cell in the held-out validation")
-    seed: int = Field(0, ge=0, description="seed of the random splits")
+    seed: int = Field(0, ge=0, lt=2**63, description="seed of the random splits")
     chance_rate: float | None = Field(
         None, description="score of a constant predictor, such as the majority-class rate"
     )
@@ -60,6 +60,10 @@ class Params(BaseModel):
         low, high = self.score_range
         if not -LARGEST <= low < high <= LARGEST:
             raise ValueError(f"score_range must rise within ± {LARGEST:g}, got [{low:g}, {high:g}]")
+        if self.score_range != [0.0, 1.0] and not {"tau", "bars"} <= self.model_fields_set:
+            raise ValueError(
+                "score_range was changed, so tau and bars must be given in its units; their defaults are for [0, 1]"
+            )
         chance = [] if self.chance_rate is None else [self.chance_rate]
         for name, values in (("tau", [self.tau]), ("bars", self.bars), ("chance_rate", chance)):
             outside = [value for value in values if not low <= value <= high]
@@ -70,7 +74,9 @@ class Params(BaseModel):
                 raise ValueError(
                     f"{name} cannot name {sorted(OUTCOMES & set(columns))[0]}: it tells reruns apart, not recipes"
                 )
-        if self.claim == {}:
+        if self.claim is not None and not all(
+            value.strip() for value in (*self.claim, *self.claim.values(), *([""] if not self.claim else []))
+        ):
             raise ValueError("claim names nothing; leave it out, or name a column and its value")
         if len(set(self.cell)) < len(self.cell):
             raise ValueError("cell names a column twice")

@@ -207,7 +207,7 @@ def _left(protocol: Protocol, method: str) -> list[tuple[str, int]]:
 
 
 def _illusion(found: Comparison, protocol: Protocol) -> str:
-    least = min(found.one.n_exc, found.two.n_exc)
+    least = min(found.one.independent, found.two.independent)
     if found.xi is None:
         return "no difference of ξ to judge"
     size = number(abs(found.xi.estimate), 3)

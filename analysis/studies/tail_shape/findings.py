@@ -143,7 +143,7 @@ POINTS: tuple[Callable[[Protocol], Row], ...] = (
 
 def warnings(protocol: Protocol) -> Table:
     """One row a warning."""
-    rows = (*_lost(protocol), *_unmatched(protocol), *_saturated(protocol), *_moved(protocol))
+    rows = (*_lost(protocol), *_unmatched(protocol), *_saturated(protocol), *_chosen(protocol), *_moved(protocol))
     return warnings_table(rows)
 
 
@@ -172,6 +172,18 @@ def _saturated(protocol: Protocol) -> Iterator[tuple[str, str, str]]:
                 ", ".join(part for part in (tail.model, group.name) if part),
                 f"{prob(tail.saturated)} of the scores lie within a thousandth of the range from it: a capped or saturated scale bends "
                 "the tail",
+            )
+
+
+def _chosen(protocol: Protocol) -> Iterator[tuple[str, str, str]]:
+    """Groups whose scale the data chose."""
+    if protocol.params.transform == "auto":
+        hit = [group for group in protocol.groups if group.probabilities]
+        if hit:
+            yield (
+                "compared as logits",
+                listed([group.name or "all scores" for group in hit], most=6),
+                "all scores lie in [0, 1], so that the logit was chosen (transform auto): the bands are on that scale",
             )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from analysis.present.format import level, number, prob
+from analysis.present.format import level, number, plural, prob
 from analysis.results import Verdict
 from analysis.stats import (
     exceedances_needed,
@@ -73,6 +73,21 @@ class Comparison:
     above: Interval
     needed: int
     expected: float
+
+    def bulk_problem(self, params: Params) -> str:
+        """Why not even the bulk can be compared; empty when it can."""
+        if self.shared < params.min_distinct:
+            return f"{plural(self.shared, 'shared prompt')}, fewer than {params.min_distinct}"
+        clusters = self.one.clusters
+        if clusters is not None and clusters < params.min_clusters:
+            return f"{plural(clusters, 'cluster')}, fewer than {params.min_clusters}"
+        return ""
+
+    def mass_problem(self, params: Params) -> str:
+        """Why the TVaR has no interval; empty when it has."""
+        beyond = int(round(self.shared * (1 - params.tvar_level), 6))
+        few = f"{plural(beyond, 'score')} beyond the TVaR level, fewer than {params.min_distinct}"
+        return self.bulk_problem(params) or (few if beyond < params.min_distinct else "")
 
     @property
     def problem(self) -> str:
@@ -166,8 +181,8 @@ def paper_clauses(found: Comparison, params: Params) -> dict[str, Clause]:
     """The published rules, each evaluated; the order and the first failure are applied by `ordered`."""
     one, two = found.one, found.two
     clauses = {
-        "G1": _inside(found.mean_paper, params.delta_mean, "mean difference", params),
-        "G2": _inside(found.tvar_paper, params.delta_tvar, "TVaR difference", params),
+        "G1": _unless(found.bulk_problem(params), _inside(found.mean_paper, params.delta_mean, "mean", found, params)),
+        "G2": _unless(found.mass_problem(params), _inside(found.tvar_paper, params.delta_tvar, "TVaR", found, params)),
         "G3": _sizes(found, "fail"),
     }
     p_values = [tail.p_value for tail in (one, two)]
@@ -215,8 +230,8 @@ def paper_clauses(found: Comparison, params: Params) -> dict[str, Clause]:
 def corrected_clauses(found: Comparison, claims: Adjusted, params: Params) -> dict[str, Clause]:
     """The corrected rules: three-valued equivalence, joint stability, the interval of the difference."""
     clauses = {
-        "G1": _equivalent(found.mean, params.delta_mean, "mean difference", params),
-        "G2": _equivalent(found.tvar, params.delta_tvar, "TVaR difference", params),
+        "G1": _unless(found.bulk_problem(params), _equivalent(found.mean, params.delta_mean, "mean", found, params)),
+        "G2": _unless(found.mass_problem(params), _equivalent(found.tvar, params.delta_tvar, "TVaR", found, params)),
         "G3": _sizes(found, "undecided"),
         "G4": _goodness(found, params),
         "G5": _stability(found, params),
@@ -282,8 +297,10 @@ def verdict(found: Comparison, clauses: Mapping[str, Clause], killed: str | None
     within = found.xi is not None and -params.floor < found.xi.low and found.xi.high < params.floor
     tails = (found.one, found.two)
     against = {
-        "G1": tost(found.mean_paper.low, found.mean_paper.high, band=params.delta_mean) == "different",
-        "G2": tost(found.tvar_paper.low, found.tvar_paper.high, band=params.delta_tvar) == "different",
+        "G1": not found.bulk_problem(params)
+        and tost(found.mean_paper.low, found.mean_paper.high, band=params.delta_mean) == "different",
+        "G2": not found.mass_problem(params)
+        and tost(found.tvar_paper.low, found.tvar_paper.high, band=params.delta_tvar) == "different",
         "G3": False,
         "G4": any(tail.p_value is not None and tail.p_value <= params.alpha for tail in tails),
         "G5": any(tail.stability.joint == "unstable" for tail in tails),
@@ -325,23 +342,27 @@ def _basic(draws: npt.NDArray[np.float64], estimate: float, params: Params) -> I
     return Interval(estimate=estimate, low=2 * estimate - high, high=2 * estimate - low)
 
 
-def _inside(found: Interval, band: float, what: str, params: Params) -> Clause:
+def _unless(problem: str, clause: Clause) -> Clause:
+    return replace(clause, outcome="undecided", reason=problem) if problem else clause
+
+
+def _inside(found: Interval, band: float, what: str, of: Comparison, params: Params) -> Clause:
     inside = -band <= found.low and found.high <= band
     return Clause(
         value=f"{number(found.estimate, 3)} {_ends(found.low, found.high)}",
         limit=f"± {level(band)}",
         outcome="pass" if inside else "fail",
-        reason=f"the {_percent(1 - params.alpha)} interval of the {what} lies {'inside' if inside else 'not inside'} the band",
+        reason=f"the {_percent(1 - params.alpha)} interval of the {_difference(what, of)} lies {'inside' if inside else 'not inside'} the band",
     )
 
 
-def _equivalent(found: Interval, band: float, what: str, params: Params) -> Clause:
+def _equivalent(found: Interval, band: float, what: str, of: Comparison, params: Params) -> Clause:
     word = tost(found.low, found.high, band=band)
     return Clause(
         value=f"{number(found.estimate, 3)} {_ends(found.low, found.high)}",
         limit=f"± {level(band)}",
         outcome={"equivalent": "pass", "different": "fail", "undecided": "undecided"}[word],
-        reason=f"the {_percent(1 - 2 * params.alpha)} interval of the {what} "
+        reason=f"the {_percent(1 - 2 * params.alpha)} interval of the {_difference(what, of)} "
         + {
             "equivalent": "lies inside the band",
             "different": "lies wholly outside the band",
@@ -351,10 +372,10 @@ def _equivalent(found: Interval, band: float, what: str, params: Params) -> Clau
 
 
 def _sizes(found: Comparison, short: str) -> Clause:
-    least = min(found.one.n_exc, found.two.n_exc)
+    least = min(found.one.independent, found.two.independent)
     enough = least >= found.needed
     return Clause(
-        value=f"{found.one.n_exc:,}, {found.two.n_exc:,}",
+        value=f"{found.one.independent:,}, {found.two.independent:,}",
         limit=f"≥ {found.needed:,}",
         outcome="pass" if enough else short,
         reason="enough exceedances" if enough else _shortage(found, least),
@@ -421,6 +442,10 @@ def _largest_move(tail: Tail, params: Params) -> float | None:
     if anchor is None or len(fits) < 2 or any(fit is None for fit in fits):
         return None
     return max(abs(fit.xi - anchor.xi) for fit in fits if fit is not None)
+
+
+def _difference(what: str, of: Comparison) -> str:
+    return f"{what} difference" + (" of the logits" if of.one.scale == "logit" else "")
 
 
 def _percent(share: float) -> str:

@@ -31,7 +31,7 @@ class Params(BaseModel):
     n_star: Literal["paper-default", "power"] = Field(
         "paper-default", description="exceedances that G3 asks of each model: 500, or from effect, alpha and power"
     )
-    effect: float = Field(0.10, gt=0, description="difference of the tail index that n_star power plans for")
+    effect: float = Field(0.10, ge=0.001, le=5, description="difference of the tail index that n_star power plans for")
     alpha: float = Field(0.05, ge=1e-4, lt=0.5, description="two-sided error rate of the tests")
     power: float = Field(0.80, gt=0, lt=1, description="power that n_star power plans for")
     floor: float = Field(0.10, ge=0, description="smallest difference of the tail index that matters (P2)")
@@ -51,15 +51,19 @@ class Params(BaseModel):
     require: Literal["all"] | list[list[str]] = Field(
         "all", description="pairs that the gate needs: all, or a list of two names"
     )
-    seed: int = Field(0, ge=0, description="seed of the resamples")
+    seed: int = Field(0, ge=0, lt=2**63, description="seed of the resamples")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         low, high = self.scan
         if not 0 < low <= self.quantile <= high < 1:
-            raise ValueError(f"scan = [{low:g}, {high:g}] must lie in (0, 1) around quantile = {self.quantile:g}")
+            raise ValueError(f"scan = [{low:g}, {high:g}] must hold quantile = {self.quantile:g} and lie in (0, 1)")
         if not 0 < self.quantile - self.band < self.quantile + self.band < 1:
-            raise ValueError(f"quantile = {self.quantile:g} ± band = {self.band:g} must lie in (0, 1)")
+            raise ValueError(
+                f"quantile = {self.quantile:g} ± band = {self.band:g} must lie in (0, 1); a band below {1 - self.quantile:g} does"
+            )
+        if self.power <= self.alpha:
+            raise ValueError(f"power = {self.power:g} must be above alpha = {self.alpha:g}")
         if (high - low) / self.scan_step > MOST_STEPS:
             raise ValueError(f"scan_step = {self.scan_step:g} gives more than {MOST_STEPS} thresholds")
         if self.require != "all" and any(len(set(pair)) != 2 for pair in self.require):
@@ -72,9 +76,15 @@ class SizeParams(BaseModel):
 
     model_config = CONFIG
 
-    effect: float = Field(0.10, gt=0, description="difference of the tail index to tell")
+    effect: float = Field(0.10, ge=0.001, le=5, description="difference of the tail index to tell")
     xi: float = Field(0.0, gt=-0.5, lt=1, description="tail index to plan at")
     alpha: float = Field(0.05, gt=0, lt=0.5, description="two-sided error rate")
     power: float = Field(0.80, gt=0, lt=1, description="probability of telling it")
     quantile: float = Field(0.95, gt=0, lt=1, description="quantile that is the threshold")
-    pairs: int = Field(1, ge=1, description="pairs that share the error rate (Bonferroni)")
+    pairs: int = Field(1, ge=1, le=10_000, description="pairs that share the error rate (Bonferroni)")
+
+    @model_validator(mode="after")
+    def _reachable(self) -> Self:
+        if self.power <= self.alpha:
+            raise ValueError(f"power = {self.power:g} must be above alpha = {self.alpha:g}")
+        return self

@@ -94,12 +94,18 @@ def check(inputs: Mapping[str, Input], params: Params) -> str:
     for group in groups:
         for pair in pairs(list(group.values)):
             _is_logit(group, pair, params)
+    apart = sum(
+        len(pair_scores(group, *pair).one) < params.min_distinct
+        for group in groups
+        for pair in pairs(list(group.values))
+    )
     models = {model: len(values) for group in groups for model, values in group.values.items()}
     count = sum(len(pairs(list(group.values))) for group in groups)
     lost = sum(sum(group.lost.values()) for group in groups)
     return (
         f"{plural(count, 'pair')} in {plural(len(groups), 'group')}: "
-        f"{listed([f'{name} {n:,}' for name, n in models.items()], most=6)} scores; {lost:,} rows without a finite score"
+        f"{listed([f'{name} {n:,}' for name, n in models.items()], most=6)} scores; {lost:,} rows without a finite score; "
+        f"{plural(apart, 'pair')} with fewer than {params.min_distinct} shared prompts"
     )
 
 

@@ -15,6 +15,7 @@ from analysis.schema import Column, Demanded, Schema
 
 from .parameters import Params
 
+LARGEST = 1e100  # squares of larger scores have no float
 ATTEMPT = "\x1f"  # parts prompt and attempt; no cell of a table holds it
 
 SCORES = Schema(
@@ -152,6 +153,11 @@ def collect(scores: Input, params: Params) -> list[Group]:
             )
         table = table[table["condition"] == params.condition]
     _check_clusters(table)
+    if table.loc[~table["bad"], "value"].abs().max() > LARGEST:
+        what = f"a score is larger than {LARGEST:g}"
+        raise InputError(
+            Fault(file="scores", place="column value", what=what, fix="Divide all scores and bands by a common factor.")
+        )
     groups = [
         _group(rows, (str(key[0]), str(key[1]))) for key, rows in table.groupby(["scorer", "condition"], sort=True)
     ]
@@ -231,6 +237,6 @@ def _lost_fault(scores: Input, rows: npt.NDArray[np.intp]) -> Fault:
     return Fault(
         file=file,
         place=f"{line}, column value",
-        what=f"{len(rows):,} of {scores.rows:,} rows have no finite score, this one first",
+        what=f"{len(rows):,} of {scores.rows:,} rows {'has' if len(rows) == 1 else 'have'} no finite score, this one first",
         fix="Say what they mean: -p errors=exclude leaves them out, counted.",
     )

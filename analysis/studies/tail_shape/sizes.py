@@ -9,13 +9,14 @@ from analysis.stats import effect_detectable, exceedances_needed, prompts_needed
 
 from .parameters import SizeParams
 
+FEWEST = 30  # exceedances below which no tail is fitted (min_distinct)
 SIZES = (100, 300, 500, 1000, 1500, 3000, 10000)
 
 
 def size(params: SizeParams) -> tuple[Sentence, Table]:
     """The answer in a sentence, and what other numbers of exceedances could tell."""
     alpha = params.alpha / params.pairs
-    needed = exceedances_needed(params.effect, xi=params.xi, alpha=alpha, power=params.power)
+    needed = max(exceedances_needed(params.effect, xi=params.xi, alpha=alpha, power=params.power), FEWEST)
     prompts = prompts_needed(needed, quantile=params.quantile)
     text = (
         f"{needed:,} exceedances of each model, {prompts:,} prompts at the {level(params.quantile)} quantile, tell a difference of "

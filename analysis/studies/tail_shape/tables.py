@@ -241,9 +241,16 @@ def bulk(protocol: Protocol) -> Table:
             f"Differences are first minus second. Means and TVaR at {level(protocol.params.tvar_level)} with intervals of level "
             f"{level(1 - 2 * protocol.params.alpha)}, by resampling prompts, the same prompts for both models.",
             "Share above: scores of the first model above the threshold of the second.",
+            *_logit_note(protocol),
         ),
         empty=NOTHING,
     )
+
+
+def _logit_note(protocol: Protocol) -> tuple[str, ...]:
+    if not any(tail.scale == "logit" for _, tail in protocol.tails):
+        return ()
+    return ("Scores in [0, 1] are compared as logits, and so are their means, TVaR and bands (transform).",)
 
 
 def scales(protocol: Protocol) -> Table:
@@ -289,7 +296,7 @@ def sizes(protocol: Protocol) -> Table:
     rows = []
     for unit, found in zip(protocol.units, protocol.comparisons, strict=True):
         if found is not None:
-            least = min(found.one.n_exc, found.two.n_exc)
+            least = min(found.one.independent, found.two.independent)
             swallowed = least < SWALLOWED * found.expected
             needed = None if swallowed else prompts_needed(found.needed, quantile=protocol.params.quantile)
             rows.append((*pair_cells(protocol, unit), least, found.needed, found.shared, needed, found.one.clusters))

@@ -75,6 +75,8 @@ class Tail:
         Whose, and on which scale: ``raw`` or ``logit``.
     n, mean, tvar, threshold, n_exc
         Scores, their mean and TVaR, the threshold at ``quantile`` and the scores strictly over it.
+    independent
+        Exceedances that count: one per cluster where clusters are resampled.
     tied, distinct, at_maximum, saturated, moved, clusters
         Share of exceedances that are tied; distinct exceedances; share of exceedances at the largest; share of
         scores within a thousandth of the range from the severe end; scores of exactly 0 or 1 that the logit moved;
@@ -100,6 +102,7 @@ class Tail:
     tvar: float
     threshold: float
     n_exc: int
+    independent: int
     tied: float
     distinct: int
     at_maximum: float
@@ -242,6 +245,7 @@ def analyse(
         tvar=tvar(values, level=params.tvar_level),
         threshold=threshold,
         n_exc=len(excess),
+        independent=len(excess) if draws.clusters is None else len(np.unique(draws.clusters[values > threshold])),
         tied=tied,
         distinct=distinct,
         at_maximum=at_maximum,
