@@ -54,6 +54,7 @@ from analysis.stats.operating import (
     reruns_for_power,
     two_point_two_sigma,
 )
+from analysis.stats.pass_rates import pass_all, pass_at
 from analysis.stats.relabelling import (
     FlagNull,
     HalfSampleBins,
@@ -71,8 +72,6 @@ from analysis.stats.reliability import (
     SplitHalf,
     item_reliability,
     item_reliability_from_counts,
-    pass_all,
-    pass_at,
     samples_for_reliability,
     spearman_brown,
     split_half_reliability,

@@ -10,7 +10,8 @@ from analysis.present.format import number, prob
 from analysis.present.table import Table, TableColumn
 from analysis.stats import mean_excess, verdict_power
 
-from .gates import CLAUSES, Comparison, corrected_clauses, ordered, paper_clauses
+from .differences import Comparison
+from .gates import CLAUSES, corrected_clauses, ordered, paper_clauses
 from .parameters import Params
 from .tables import NOTHING, group_cells, group_columns, pair_cells, pair_columns
 from .tails import Tail, point_fit

@@ -16,19 +16,8 @@ from analysis.results import Check, Figure, Outcome, Verdict
 from analysis.sections import gate_over
 
 from . import evidence_tables, findings, tables
-from .gates import (
-    CLAUSES,
-    Adjusted,
-    Clause,
-    Comparison,
-    adjusted_claims,
-    compare,
-    corrected_clauses,
-    instead,
-    ordered,
-    paper_clauses,
-    verdict,
-)
+from .differences import Adjusted, Comparison, adjusted_claims, compare
+from .gates import CLAUSES, Clause, corrected_clauses, instead, ordered, paper_clauses, verdict
 from .parameters import Params
 from .scores import Group, collect, pair_scores, pairs
 from .tails import Draws, Scale, Tail, analyse, scale_of

@@ -9,7 +9,8 @@ from analysis.present.table import Table, TableColumn
 from analysis.results import WORST_FIRST, Gate
 from analysis.stats import cramer_von_mises_gpd, fit_pwm, fit_zhang_stephens, prompts_needed, tvar_from_fit
 
-from .gates import CLAUSES, SWALLOWED, Interval, corrected_clauses, paper_clauses
+from .differences import Interval
+from .gates import CLAUSES, SWALLOWED, corrected_clauses, paper_clauses
 from .tails import LAW_EXCEEDANCES, LAW_XI, Tail, point_fit
 
 if TYPE_CHECKING:
