@@ -402,6 +402,20 @@ def test_row_order_changes_nothing() -> None:
     assert numbers(run(frame)) == numbers(run(frame.sample(frac=1, random_state=1)))
 
 
+def test_splitting_the_file_changes_nothing(tmp_path: Path) -> None:
+    frame = two(exponential(1500, 1), exponential(1500, 2))
+    frame.to_csv(tmp_path / "whole.csv", index=False)
+    frame[:2000].to_csv(tmp_path / "head.csv", index=False)
+    frame[2000:].to_csv(tmp_path / "tail.csv", index=False)
+    params = [f"{name}={value}" for name, value in FAST.items()]
+    whole, parted = (
+        ask("tail-shape", [str(tmp_path / f"{name}.csv") for name in names], [], params, [], None, "x").result
+        for names in (["whole"], ["head", "tail"])
+    )
+    assert whole.units == parted.units
+    assert whole.tables["fits"] == parted.tables["fits"]
+
+
 def test_a_third_model_moves_no_unadjusted_number() -> None:
     frame = two(exponential(3000, 1), exponential(3000, 2))
     third = pd.DataFrame({"model": "c", "item_id": range(3000), "value": exponential(3000, 3)})
