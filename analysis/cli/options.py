@@ -169,7 +169,9 @@ def _add_map(study: Study, text: str, layouts: dict[str, dict[str, Any]]) -> Non
     names = [spec.schema.name for spec in study.inputs]
     target, equals, source = text.partition("=")
     if not equals or not target or not source:
-        raise ParameterError(Fault(place=f"--map {text}", what="is not COLUMN=SOURCE"))
+        raise ParameterError(
+            Fault(place=f"--map {text}", what="is not COLUMN=SOURCE", fix="A mapping file is given with -f.")
+        )
     prefix, dot, column = target.partition(".")
     name, target = (prefix, column) if dot and prefix in names else (names[0], target)
     columns = layouts.setdefault(name, {}).setdefault("columns", {})
