@@ -145,7 +145,7 @@ def load(path: Path) -> dict[str, Any]:
         When it is missing, not JSON, or not a result.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except OSError as error:
         raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror)})")) from error
     except (ValueError, RecursionError) as error:
@@ -154,8 +154,7 @@ def load(path: Path) -> dict[str, Any]:
         raise UsageError(
             Fault(file=path.name, what=f"is not a {SCHEMA} file", fix="Give the result.json of a report folder.")
         )
-    gate = value["gate"]
-    rule = value["rule"]
+    gate, rule = value["gate"], value["rule"]
     if rule is not None and not (isinstance(rule, dict) and {"source", "sha256", "written_before"} <= rule.keys()):
         raise UsageError(Fault(file=path.name, what="its rule is not as this tool writes it"))
     broken = [check for check in gate["checks"] if check["verdict"] == "pass" and not _holds(check)]
@@ -178,6 +177,10 @@ def load(path: Path) -> dict[str, Any]:
             )
         )
     return dict(value)
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _is_result(value: Any) -> bool:

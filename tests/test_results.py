@@ -79,6 +79,14 @@ def test_a_file_that_is_no_result_is_refused(tmp_path, content, words):
     assert str(caught.value).startswith(f"result.json: {words}")
 
 
+@pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])
+def test_a_file_with_a_number_that_json_lacks_is_refused(tmp_path, name):
+    path = tmp_path / "result.json"
+    path.write_text(f'{{"observed": {name}}}', encoding="utf-8")
+    with pytest.raises(UsageError, match=f"is not valid JSON \\({name} is no number of JSON"):
+        load(path)
+
+
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(UsageError, match="cannot be read"):
         load(tmp_path / "nope.json")

@@ -92,7 +92,15 @@ from analysis.stats.sequential import (
     peeking_probability,
 )
 from analysis.stats.tail_bootstrap import bootstrap_gpd, refit_gpd
-from analysis.stats.tail_risk import mean_excess, resampled_tvar, tail_items, tvar, tvar_from_fit, var_from_fit
+from analysis.stats.tail_risk import (
+    gpd_quantile,
+    mean_excess,
+    resampled_tvar,
+    tail_items,
+    tvar,
+    tvar_from_fit,
+    var_from_fit,
+)
 from analysis.stats.tail_sizes import (
     effect_detectable,
     exceedances_for_non_overlap,
@@ -153,6 +161,7 @@ __all__ = [
     "fit_pwm",
     "fit_zhang_stephens",
     "flag_law",
+    "gpd_quantile",
     "graded_change_tests",
     "graded_relabelling_null",
     "grouped_bootstrap_below",

@@ -186,8 +186,43 @@ def var_from_fit(fit: GpdFit, *, threshold: float, n: int, level: float) -> floa
         raise ValueError(f"n = {whole} values, but {fit.n} excesses: count all values in n")
     if rest > share * (1 + 1e-12):
         raise ValueError(f"level = {level!r} lies under the threshold's {1 - share:.6g}: read it off the values")
-    steps = math.log(share / rest)
-    return threshold + fit.sigma * (steps if fit.xi == 0 else math.expm1(fit.xi * steps) / fit.xi)
+    steps = np.asarray(math.log(share / rest))
+    return threshold + fit.sigma * float(_from_exponential(steps, fit.xi))
+
+
+def gpd_quantile(p: ArrayLike, *, xi: float, sigma: float) -> Floats:
+    """Quantiles of the generalised Pareto law of excesses, (σ/ξ)[(1 − p)^(−ξ) − 1].
+
+    Parameters
+    ----------
+    p
+        Probabilities, 0 to under 1, of any shape.
+    xi, sigma
+        Tail index and scale.
+
+    Returns
+    -------
+    ndarray of float64
+        In the unit of ``sigma``, shape of ``p``.
+
+    Raises
+    ------
+    ValueError
+        A probability outside [0, 1).
+
+    Notes
+    -----
+    Coles (2001), equation 4.2, inverted.
+
+    Examples
+    --------
+    >>> gpd_quantile([0, 0.5, 0.75], xi=1, sigma=2)
+    array([0., 2., 6.])
+    """
+    at = np.asarray(p, dtype=np.float64)
+    if not ((at >= 0) & (at < 1)).all():
+        raise ValueError("a probability lies outside [0, 1)")
+    return sigma * _from_exponential(-np.log1p(-at), xi)
 
 
 def tvar_from_fit(fit: GpdFit, *, threshold: float, n: int, level: float) -> float | None:
@@ -274,3 +309,8 @@ def _block_tvar(ranked: Floats, counts: NDArray[np.integer], head: int, sizes: F
     total = sums + taken @ ranked[head:]
     reached = drawn + (through[:, -1] if middle.shape[1] else 0) >= sizes * (1 - 1e-12)
     return np.where((drawn <= sizes) & reached, total / sizes, np.nan)
+
+
+def _from_exponential(quantiles: Floats, xi: float) -> Floats:
+    """Quantiles of the law with σ = 1 from those of the exponential."""
+    return quantiles if xi == 0 else np.asarray(np.expm1(xi * quantiles) / xi)

@@ -19,6 +19,7 @@ from analysis.stats import (
     fit_gpd,
     fit_pwm,
     fit_zhang_stephens,
+    gpd_quantile,
     keyed_stream,
     mean_excess,
     profile_interval,
@@ -404,3 +405,15 @@ class TestExceedances:
     def test_the_papers_count(self):
         assert exceedances(np.arange(30_000.0), quantile=0.95)[1].size == 1500
         assert exceedances(np.arange(2_000.0), quantile=0.95)[1].size == 100
+
+
+@pytest.mark.parametrize("xi", [-0.45, -1e-12, 0.0, 1e-9, 0.3, 1.5])
+def test_quantiles_are_those_of_scipy(xi: float) -> None:
+    p = np.array([[0, 1e-12, 0.01], [0.5, 0.99, 1 - 1e-9]])
+    assert gpd_quantile(p, xi=xi, sigma=2.5) == pytest.approx(genpareto.ppf(p, xi, scale=2.5), rel=1e-9)
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.0, math.nan])
+def test_a_quantile_needs_a_probability_under_one(p: float) -> None:
+    with pytest.raises(ValueError, match="outside"):
+        gpd_quantile(p, xi=0.1, sigma=1)

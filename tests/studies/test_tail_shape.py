@@ -299,6 +299,15 @@ def test_alpha_sets_the_level_of_every_interval() -> None:
     assert "99.8 % interval" in strict["G1"].reason
 
 
+def test_alpha_sets_the_intervals_of_every_model() -> None:
+    frame = two(exponential(12000, 1), pareto(12000, 0.3, 2))
+    strict, loose = (run(frame, alpha=alpha, method="paper", diagnose=True, **OPEN) for alpha in (0.001, 0.2))
+    assert "99.9 % intervals of ξ" in strict.units[0].gates["P1"].reason
+    for table, low, high in (("fits", "xi_low", "xi_high"), ("fits", "p_low", "p_high"), ("scan", "low", "high")):
+        wide, narrow = (result.frames()[table][[low, high]].diff(axis=1)[high] for result in (strict, loose))
+        assert (wide > narrow).all()
+
+
 def test_the_minimum_effect_is_adjusted_over_the_pairs() -> None:
     frames = [
         pd.DataFrame({"model": name, "item_id": range(12000), "value": pareto(12000, xi, seed)})

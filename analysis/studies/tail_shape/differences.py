@@ -68,6 +68,11 @@ class Comparison:
         return self.bulk_problem(params) or (few if beyond < params.min_distinct else "")
 
     @property
+    def least(self) -> int:
+        """Exceedances of the model that has fewer, one per cluster."""
+        return min(self.one.independent, self.two.independent)
+
+    @property
     def problem(self) -> str:
         """Why the tails cannot be compared; empty when they can."""
         return next((f"{tail.model}: {tail.problem}" for tail in (self.one, self.two) if tail.problem), "")

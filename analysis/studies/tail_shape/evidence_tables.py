@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analysis.present.format import number, prob
+from analysis.present.format import level, number, prob
 from analysis.present.table import Table, TableColumn
-from analysis.stats import mean_excess, verdict_power
+from analysis.stats import gpd_quantile, mean_excess, percentile_interval, verdict_power
 
 from .differences import Comparison
 from .gates import CLAUSES, corrected_clauses, ordered, paper_clauses
@@ -53,13 +53,13 @@ def false_positives(protocol: Protocol) -> Table:
 
 def scan(protocol: Protocol) -> Table:
     """Model by quantile: the fit and its bootstrap band."""
+    sure = 1 - protocol.params.alpha
     rows: list[tuple[Any, ...]] = []
     for group, tail in protocol.tails:
         for j, q in enumerate(tail.scan.quantiles):
             fit, draws = tail.scan.fits[j], tail.scan.xi[:, j]
-            band = (
-                np.quantile(draws, [0.025, 0.975]).tolist() if len(draws) and np.isfinite(draws).all() else [None, None]
-            )
+            usable = len(draws) > 0 and bool(np.isfinite(draws).all())
+            band = percentile_interval(draws, level=sure) if usable else (None, None)
             rows.append(
                 (
                     *group_cells(protocol, group.name),
@@ -82,8 +82,8 @@ def scan(protocol: Protocol) -> Table:
             TableColumn(key="threshold", label="threshold", kind="number"),
             TableColumn(key="n_exc", label="n_exc", kind="count"),
             TableColumn(key="xi", label="ξ̂", kind="number"),
-            TableColumn(key="low", label="low", kind="number", group="bootstrap 95 %"),
-            TableColumn(key="high", label="high", kind="number", group="bootstrap 95 %"),
+            TableColumn(key="low", label="low", kind="number", group=f"bootstrap {level(sure)}"),
+            TableColumn(key="high", label="high", kind="number", group=f"bootstrap {level(sure)}"),
             TableColumn(key="sigma", label="σ̂", kind="number"),
         ),
         rows=tuple(rows),
@@ -98,8 +98,7 @@ def qq(protocol: Protocol) -> Table:
             continue
         excess = np.sort(tail.values[tail.values > tail.threshold]) - tail.threshold
         at = (np.arange(1, len(excess) + 1) - 0.5) / len(excess)
-        xi, sigma = tail.fit.xi, tail.fit.sigma
-        theory = sigma * (np.expm1(-xi * np.log1p(-at)) / xi if abs(xi) > 1e-9 else -np.log1p(-at))
+        theory = gpd_quantile(at, xi=tail.fit.xi, sigma=tail.fit.sigma)
         keep = np.unique(np.linspace(0, len(excess) - 1, QQ_POINTS).astype(int))
         name = _figure_name(protocol, group.name, tail)
         rows += [(name, float(theory[i]), float(excess[i])) for i in keep]
@@ -208,13 +207,12 @@ def _left(protocol: Protocol, method: str) -> list[tuple[str, int]]:
 
 
 def _illusion(found: Comparison, protocol: Protocol) -> str:
-    least = min(found.one.independent, found.two.independent)
     if found.xi is None:
         return "no difference of ξ to judge"
     size = number(abs(found.xi.estimate), 3)
-    if abs(found.xi.estimate) > protocol.params.floor and least < found.needed:
-        return f"yes: a difference of {size} on {least:,} exceedances, where {found.needed:,} are asked for"
-    return f"no: difference {size} on {least:,} exceedances"
+    if abs(found.xi.estimate) > protocol.params.floor and found.least < found.needed:
+        return f"yes: a difference of {size} on {found.least:,} exceedances, where {found.needed:,} are asked for"
+    return f"no: difference {size} on {found.least:,} exceedances"
 
 
 def _bounded(found: Comparison, unit_interval: bool, protocol: Protocol) -> str:
@@ -255,7 +253,7 @@ def _fishing(found: Comparison, protocol: Protocol) -> str:
             or not (np.isfinite(one.xi[:, j]).all() and np.isfinite(two.xi[:, j]).all())
         ):
             continue
-        ends = [np.quantile(draws[:, j], [0.025, 0.975]) for draws in (one.xi, two.xi)]
+        ends = [percentile_interval(draws[:, j], level=1 - params.alpha) for draws in (one.xi, two.xi)]
         apart = ends[0][1] < ends[1][0] or ends[1][1] < ends[0][0]
         if apart and abs(fit_one.xi - fit_two.xi) > params.floor:
             hits.append(q)

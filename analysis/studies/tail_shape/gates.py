@@ -9,11 +9,7 @@ import numpy as np
 
 from analysis.present.format import level, number, prob
 from analysis.results import Verdict
-from analysis.stats import (
-    minimum_effect,
-    rejects,
-    tost,
-)
+from analysis.stats import minimum_effect, rejects, tost
 
 from .differences import Adjusted, Comparison, Interval
 from .parameters import Params
@@ -69,7 +65,7 @@ def paper_clauses(found: Comparison, params: Params) -> dict[str, Clause]:
         value=f"{_ends(*one.percentile)} and {_ends(*two.percentile)}",
         limit="no overlap",
         outcome="pass" if apart else "fail",
-        reason=f"the 95 % intervals of ξ {'are apart' if apart else 'overlap'}",
+        reason=f"the {_percent(1 - params.alpha)} intervals of ξ {'are apart' if apart else 'overlap'}",
     )
     size = abs(found.xi.estimate)
     clauses["P2"] = Clause(
@@ -205,21 +201,20 @@ def _equivalent(found: Interval, band: float, what: str, of: Comparison, params:
 
 
 def _sizes(found: Comparison, short: str) -> Clause:
-    least = min(found.one.independent, found.two.independent)
-    enough = least >= found.needed
+    enough = found.least >= found.needed
     return Clause(
         value=f"{found.one.independent:,}, {found.two.independent:,}",
         limit=f"≥ {found.needed:,}",
         outcome="pass" if enough else short,
-        reason="enough exceedances" if enough else _shortage(found, least),
+        reason="enough exceedances" if enough else _shortage(found),
     )
 
 
-def _shortage(found: Comparison, least: int) -> str:
+def _shortage(found: Comparison) -> str:
     """What is missing: exceedances, or, where ties swallow them, a scale that has them."""
-    if found.problem and least < SWALLOWED * found.expected:
+    if found.problem and found.least < SWALLOWED * found.expected:
         return found.problem
-    missing = found.needed - least
+    missing = found.needed - found.least
     return f"{missing:,} more {'exceedance is' if missing == 1 else 'exceedances are'} needed"
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from analysis.parameters import CONFIG
 
+MIN_DISTINCT = 30
 MOST_STEPS = 200
 
 
@@ -45,7 +46,7 @@ class Params(BaseModel):
     errors: Literal["stop", "exclude"] = Field("stop", description="what a row without a finite score does")
     condition: str | None = Field(None, description="the one condition to analyse; all, each by itself, when not set")
     max_tied: float = Field(0.01, ge=0, lt=1, description="share of tied exceedances that makes a pair undecided")
-    min_distinct: int = Field(30, ge=2, description="distinct exceedances that a fit needs")
+    min_distinct: int = Field(MIN_DISTINCT, ge=2, description="distinct exceedances that a fit needs")
     min_clusters: int = Field(30, ge=2, description="clusters that a resample of clusters needs")
     diagnose: bool = Field(False, description="evaluate the clauses behind the first failure too, marked so")
     require: Literal["all"] | list[list[str]] = Field(

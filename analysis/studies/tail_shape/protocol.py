@@ -194,7 +194,7 @@ def figures(protocol: Protocol) -> dict[str, Figure]:
             + " (method of the gate).",
         ),
         "stability": (
-            "Tail index against the quantile of the threshold, with 95 % bootstrap bands; the first twelve tails.",
+            "Tail index against the quantile of the threshold, with bootstrap bands at 1 − alpha; the first twelve tails.",
             f"ξ̂ at the threshold: {listed(spread, most=12)}." if spread else "No tail could be fitted.",
         ),
         "qq": (

@@ -7,16 +7,15 @@ from analysis.present.prose import Sentence
 from analysis.present.table import Table, TableColumn
 from analysis.stats import effect_detectable, exceedances_needed, prompts_needed, verdict_power
 
-from .parameters import SizeParams
+from .parameters import MIN_DISTINCT, SizeParams
 
-FEWEST = 30  # exceedances below which no tail is fitted (min_distinct)
 SIZES = (100, 300, 500, 1000, 1500, 3000, 10000)
 
 
 def size(params: SizeParams) -> tuple[Sentence, Table]:
     """The answer in a sentence, and what other numbers of exceedances could tell."""
     alpha = params.alpha / params.pairs
-    needed = max(exceedances_needed(params.effect, xi=params.xi, alpha=alpha, power=params.power), FEWEST)
+    needed = max(exceedances_needed(params.effect, xi=params.xi, alpha=alpha, power=params.power), MIN_DISTINCT)
     prompts = prompts_needed(needed, quantile=params.quantile)
     text = (
         f"{needed:,} exceedances of each model, {prompts:,} prompts at the {level(params.quantile)} quantile, tell a difference of "

@@ -117,6 +117,7 @@ def clauses(protocol: Protocol) -> Table:
 
 def fits(protocol: Protocol) -> Table:
     """Model by model, on the scale of the analysis and beside it on the other one."""
+    sure = level(1 - protocol.params.alpha)
     rows = []
     for group, tail in protocol.tails:
         rows.append((*group_cells(protocol, group.name), tail.model, *_fit_cells(tail)))
@@ -132,8 +133,8 @@ def fits(protocol: Protocol) -> Table:
             TableColumn(key="threshold", label="threshold", kind="number"),
             TableColumn(key="n_exc", label="n_exc", kind="count"),
             TableColumn(key="xi", label="ξ̂", kind="number"),
-            TableColumn(key="xi_low", label="low", kind="number", group="ξ, profile 95 %"),
-            TableColumn(key="xi_high", label="high", kind="number", group="ξ, profile 95 %"),
+            TableColumn(key="xi_low", label="low", kind="number", group=f"ξ, profile {sure}"),
+            TableColumn(key="xi_high", label="high", kind="number", group=f"ξ, profile {sure}"),
             TableColumn(key="p_low", label="low", kind="number", group="percentile"),
             TableColumn(key="p_high", label="high", kind="number", group="percentile"),
             TableColumn(key="sigma", label="σ̂", kind="number"),
@@ -297,10 +298,11 @@ def sizes(protocol: Protocol) -> Table:
     rows = []
     for unit, found in zip(protocol.units, protocol.comparisons, strict=True):
         if found is not None:
-            least = min(found.one.independent, found.two.independent)
-            swallowed = least < SWALLOWED * found.expected
+            swallowed = found.least < SWALLOWED * found.expected
             needed = None if swallowed else prompts_needed(found.needed, quantile=protocol.params.quantile)
-            rows.append((*pair_cells(protocol, unit), least, found.needed, found.shared, needed, found.one.clusters))
+            rows.append(
+                (*pair_cells(protocol, unit), found.least, found.needed, found.shared, needed, found.one.clusters)
+            )
     return Table(
         id="sizes",
         title="Exceedances there are, exceedances that G3 asks for, and the prompts that would give them.",

@@ -35,7 +35,6 @@ Floats = npt.NDArray[np.float64]
 LAW_EXCEEDANCES, LAW_XI = 300, -0.3  # where the asymptotic law of A² has its size (performance study)
 SMALLEST = 1e-300  # below this a logit has no float
 SATURATED = 1e-3  # a score within this share of the range from a bound
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +85,7 @@ class Tail:
     problem
         Why no statement about this tail is possible; empty when one is.
     profile, percentile
-        95 % intervals of ξ; None without a regular fit.
+        Intervals of ξ at 1 − ``alpha``; None without a regular fit.
     a2, p_law, p_bootstrap, p_value
         Anderson-Darling statistic, its p-values by the asymptotic law and by parametric bootstrap, the one that counts.
     raw, values
@@ -255,8 +254,8 @@ def analyse(
         moved=moved,
         fit=fit,
         problem=problem,
-        profile=profile_interval(excess, fit, level=LEVEL) if regular and fit is not None else None,
-        percentile=percentile_interval(xi, level=LEVEL) if finite else None,
+        profile=profile_interval(excess, fit, level=1 - params.alpha) if regular and fit is not None else None,
+        percentile=percentile_interval(xi, level=1 - params.alpha) if finite else None,
         a2=a2,
         p_law=p_law,
         p_bootstrap=p_bootstrap,
