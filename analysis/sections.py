@@ -13,7 +13,7 @@ from analysis.inputs import Input
 from analysis.present.format import plural
 from analysis.present.prose import listed
 from analysis.present.table import Table, TableColumn
-from analysis.results import Check, Gate, worst
+from analysis.results import WORST_FIRST, Check, Gate, worst
 
 
 def gate_over(checks: Sequence[Check], noun: str) -> Gate:
@@ -28,6 +28,29 @@ def gate_over(checks: Sequence[Check], noun: str) -> Gate:
     names = listed([check.name for check in deciding])
     reason = f"{len(deciding)} of {plural(len(checks), noun)} ({names}); first: {deciding[0].reason}"
     return Gate(verdict=verdict, reason=reason, checks=tuple(checks))
+
+
+def checks_table(gate: Gate, noun: str, *, empty: str, notes: tuple[str, ...] = ()) -> Table:
+    """The gate clause by clause, the worst first; ``noun`` is what a check is about, such as "required cell"."""
+    short = noun.rsplit(maxsplit=1)[-1]
+    return Table(
+        id="checks",
+        title=f"The gate, {short} by {short}: what was observed against its limit.",
+        columns=(
+            TableColumn(key="name", label=noun.capitalize()),
+            TableColumn(key="observed", label="Observed", kind="number"),
+            TableColumn(key="relation", label="Must be"),
+            TableColumn(key="limit", label="Limit", kind="level"),
+            TableColumn(key="verdict", label="Verdict", kind="status"),
+            TableColumn(key="reason", label="Reason", kind="text"),
+        ),
+        rows=tuple(
+            (c.name, c.observed, c.relation, c.limit, c.verdict, c.reason)
+            for c in sorted(gate.checks, key=lambda check: WORST_FIRST.index(check.verdict))
+        ),
+        notes=notes,
+        empty=empty,
+    )
 
 
 def disputed_points(rows: Iterable[tuple[str, str, str, str]], what: str) -> Table:

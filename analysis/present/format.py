@@ -8,15 +8,31 @@ from hashlib import sha256
 from typing import Any, Literal
 
 Kind = Literal[
-    "label", "text", "count", "share", "prob", "score", "level", "number", "p_value", "fraction", "bound", "status"
+    "label",
+    "text",
+    "count",
+    "share",
+    "prob",
+    "score",
+    "level",
+    "number",
+    "p_value",
+    "fraction",
+    "interval",
+    "bound",
+    "status",
 ]
 """What a table cell holds; see `cell`."""
 
 DASH = "–"
 NUMERIC: frozenset[str] = frozenset(
-    {"count", "share", "prob", "score", "level", "number", "p_value", "fraction", "bound"}
+    {"count", "share", "prob", "score", "level", "number", "p_value", "fraction", "interval", "bound"}
 )
-COMPOSITE: dict[str, tuple[str, ...]] = {"fraction": ("k", "n"), "bound": ("k", "n", "upper", "status")}
+COMPOSITE: dict[str, tuple[str, ...]] = {
+    "fraction": ("k", "n"),
+    "interval": ("low", "high"),
+    "bound": ("k", "n", "upper", "status"),
+}
 """Kinds whose raw cell is an object, with its fields."""
 
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control, half characters, line and paragraph ends
@@ -83,7 +99,8 @@ def cell(kind: Kind, value: Any) -> str:
     ----------
     kind
         ``label`` and ``text`` are shown as they stand; ``count`` an integer; ``share``, ``prob`` and ``p_value``
-        numbers in [0, 1]; ``score`` a score to three decimals; ``level`` a bar or a budget; ``number`` any number; ``fraction`` ``{"k", "n"}``;
+        numbers in [0, 1]; ``score`` a score to three decimals; ``level`` a bar or a budget; ``number`` any number;
+        ``fraction`` ``{"k", "n"}``; ``interval`` ``{"low", "high"}``;
         ``bound`` ``{"k", "n", "upper", "status"}`` as ``k/N / U r``; ``status`` a verdict word.
     value
         The raw value; None is a dash.
@@ -108,6 +125,8 @@ def cell(kind: Kind, value: Any) -> str:
             return number(value)
         case "fraction":
             return f"{value['k']}/{value['n']}"
+        case "interval":
+            return f"[{number(value['low'], 3)}, {number(value['high'], 3)}]"
         case "bound":
             return f"{value['k']}/{value['n']} / {prob(value['upper'])} {value['status']}"
         case "text":

@@ -28,7 +28,15 @@ from analysis.stats.change import (
     standard_error_of_difference,
     two_proportion_z,
 )
-from analysis.stats.decomposition import NetChange, TrueChange, net_change, regressed_score, true_change
+from analysis.stats.decomposition import NetChange, TrueChange, breadth_ratio, net_change, regressed_score, true_change
+from analysis.stats.difficulty import (
+    HalfSampleBins,
+    NullBins,
+    bins_of,
+    half_sample_bins,
+    relabelled_bins,
+    relabelled_test_bins,
+)
 from analysis.stats.draws import percentile_interval, resample_counts
 from analysis.stats.equivalence import (
     interval_level_for_non_overlap,
@@ -45,7 +53,7 @@ from analysis.stats.goodness import (
     cramer_von_mises_gpd,
 )
 from analysis.stats.item_tests import ItemTest, change_tests, graded_change_tests, item_power
-from analysis.stats.multiplicity import benjamini_hochberg, bonferroni, holm, rejects
+from analysis.stats.multiplicity import benjamini_hochberg, benjamini_yekutieli, bonferroni, holm, rejects
 from analysis.stats.operating import (
     PowerSize,
     certification_power,
@@ -54,17 +62,15 @@ from analysis.stats.operating import (
     reruns_for_power,
     two_point_two_sigma,
 )
+from analysis.stats.paired import mcnemar_exact
 from analysis.stats.pass_rates import pass_all, pass_at
 from analysis.stats.relabelling import (
     FlagNull,
-    HalfSampleBins,
-    NullBins,
-    bins_of,
     flag_law,
     graded_relabelling_null,
-    half_sample_bins,
     half_sample_null,
-    relabelled_bins,
+    halved,
+    relabelled_tests_null,
     relabelling_null,
 )
 from analysis.stats.reliability import (
@@ -139,10 +145,12 @@ __all__ = [
     "anytime_upper",
     "association",
     "benjamini_hochberg",
+    "benjamini_yekutieli",
     "betting_upper",
     "bins_of",
     "bonferroni",
     "bootstrap_gpd",
+    "breadth_ratio",
     "budget_p_value",
     "certification_power",
     "change_counts",
@@ -167,6 +175,7 @@ __all__ = [
     "grouped_bootstrap_below",
     "half_sample_bins",
     "half_sample_null",
+    "halved",
     "hold_out",
     "holm",
     "ideal_bootstrap_below",
@@ -180,6 +189,7 @@ __all__ = [
     "keyed_stream",
     "largest_certifiable_bar",
     "largest_passing",
+    "mcnemar_exact",
     "mean_excess",
     "mean_interval",
     "minimum_effect",
@@ -199,6 +209,8 @@ __all__ = [
     "regressed_score",
     "rejects",
     "relabelled_bins",
+    "relabelled_test_bins",
+    "relabelled_tests_null",
     "relabelling_null",
     "release_supported",
     "reliable_change",

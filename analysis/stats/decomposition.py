@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.stats.change import checked_pair, standard_error_of_difference
+from analysis.stats.checks import checked_whole
+from analysis.stats.draws import Stream, percentile_interval
 
 Floats = NDArray[np.float64]
 
@@ -185,3 +187,51 @@ def regressed_score(p: ArrayLike, *, reliability: float, mean: float | None = No
         raise ValueError(f"reliability = {reliability!r}: give one in [0, 1]")
     centre = float(score.mean()) if mean is None else mean
     return np.asarray(centre + reliability * (score - centre))
+
+
+def breadth_ratio(
+    improved: int, raised: int, n_items: int, *, level: float, n_resamples: int, rng: Stream
+) -> tuple[float, float, float]:
+    """Share of the items with any positive change that improved reliably, with its bootstrap interval over items.
+
+    Parameters
+    ----------
+    improved, raised, n_items
+        Items, ``improved <= raised <= n_items``, ``raised >= 1``.
+    level
+        Confidence level in (0, 1).
+    n_resamples
+        Resamples of items, at least 1; those without a raised item are left out.
+    rng
+        Generator or bit generator.
+
+    Returns
+    -------
+    tuple of float
+        Ratio, lower and upper percentile limit, probabilities.
+
+    Raises
+    ------
+    ValueError
+        Counts that do not fit, or an argument out of range.
+
+    Notes
+    -----
+    A resample of items has multinomial numbers of improved, of otherwise raised and of other items.
+
+    Examples
+    --------
+    >>> [round(x, 2) for x in breadth_ratio(321, 461, 952, level=0.95, n_resamples=2000, rng=np.random.PCG64(1))]
+    [0.7, 0.65, 0.74]
+    """
+    if not 0 <= improved <= raised <= n_items or raised < 1:
+        raise ValueError(
+            f"{improved} improved of {raised} raised of {n_items} items: give counts that nest, raised >= 1"
+        )
+    draws = int(checked_whole("n_resamples", n_resamples, least=1))
+    generator = rng if isinstance(rng, np.random.Generator) else np.random.Generator(rng)
+    parts = np.array([improved, raised - improved, n_items - raised]) / n_items
+    found = generator.multinomial(n_items, parts, size=draws)
+    any_raised = found[:, 0] + found[:, 1] > 0
+    low, high = percentile_interval(found[any_raised, 0] / found[any_raised, :2].sum(axis=1), level=level)
+    return improved / raised, float(low), float(high)

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.stats.binomial import TIE
 from analysis.stats.change import direction_of
-from analysis.stats.checks import checked_counts, checked_whole
+from analysis.stats.checks import checked_counts, checked_probability, checked_whole
 from analysis.stats.draws import Stream, raw_words
 from analysis.stats.item_counts import CELLS, checked_graded, checked_pairs, distinct_columns, split_law
+from analysis.stats.item_tests import ItemTest, change_tests
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -47,23 +48,6 @@ class FlagNull:
     variance: float
     probability: Floats
     sizes: Whole
-
-
-@dataclass(frozen=True)
-class NullBins:
-    """Expected items, improved and deteriorated per bin of the relabelled baseline score, shape (bins,)."""
-
-    items: Floats
-    improved: Floats
-    deteriorated: Floats
-
-
-@dataclass(frozen=True)
-class HalfSampleBins:
-    """Expected items, and mean change, per bin; NaN in a bin that no half falls in. Shape (bins,)."""
-
-    items: Floats
-    mean_change: Floats
 
 
 def relabelling_null(
@@ -110,7 +94,46 @@ def relabelling_null(
     k1, n1, k2, n2 = checked_pairs(k_baseline, n_baseline, k_candidate, n_candidate)
     groups, _, sizes = distinct_columns(np.stack([k1 + k2, n1, n2]))
     law = split_law(*groups)
-    direction = _relabelled(*groups, threshold=_threshold(s_diff, cut))
+    direction = relabelled_by_index(*groups, threshold=checked_threshold(s_diff, cut))
+    return _null((law * (direction > 0)).sum(axis=1), (law * (direction < 0)).sum(axis=1), sizes)
+
+
+def relabelled_tests_null(
+    k_baseline: ArrayLike,
+    n_baseline: ArrayLike,
+    k_candidate: ArrayLike,
+    n_candidate: ArrayLike,
+    *,
+    test: ItemTest,
+    level: float,
+) -> FlagNull:
+    """Items whose test reaches a level when versions are mere labels of the samples, exactly.
+
+    Parameters
+    ----------
+    k_baseline, n_baseline, k_candidate, n_candidate, test
+        As in `change_tests`.
+    level
+        Of one test, a probability: for a family, the largest p-value that was rejected in it.
+
+    Returns
+    -------
+    FlagNull
+
+    Raises
+    ------
+    ValueError
+        As in `change_tests`, or a level outside (0, 1).
+
+    Examples
+    --------
+    >>> round(relabelled_tests_null([5, 0, 10], 10, [7, 0, 1], 10, test="fisher", level=0.05).mean, 4)
+    0.0252
+    """
+    k1, n1, k2, n2 = checked_pairs(k_baseline, n_baseline, k_candidate, n_candidate)
+    groups, _, sizes = distinct_columns(np.stack([k1 + k2, n1, n2]))
+    law = split_law(*groups)
+    direction = relabelled_by_test(*groups, test=test, level=level)
     return _null((law * (direction > 0)).sum(axis=1), (law * (direction < 0)).sum(axis=1), sizes)
 
 
@@ -139,10 +162,28 @@ def half_sample_null(k: ArrayLike, n: ArrayLike, *, s_diff: float, cut: float = 
     >>> half_sample_null([5, 10], 10, s_diff=0.106).mean
     0.2...
     """
+    return relabelling_null(*halved(k, n), s_diff=s_diff, cut=cut)
+
+
+def halved(k: ArrayLike, n: ArrayLike) -> tuple[Whole, Whole, Whole, Whole]:
+    """One version's samples as those of two versions, for a null: any split of them has the same law.
+
+    Parameters and errors as in `half_sample_null`.
+
+    Returns
+    -------
+    tuple of ndarray
+        Counts and samples of both halves, in the order of `relabelling_null`.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in halved([3, 1], 5)]
+    [[2, 1], [2, 2], [1, 0], [3, 3]]
+    """
     correct, samples = checked_counts(k, n, least=2)
     first = samples // 2
     taken = np.minimum(correct, first)
-    return relabelling_null(taken, first, correct - taken, samples - first, s_diff=s_diff, cut=cut)
+    return taken, first, correct - taken, samples - first
 
 
 def graded_relabelling_null(
@@ -187,7 +228,7 @@ def graded_relabelling_null(
     draws = int(checked_whole("n_permutations", n_permutations, least=1))
     place = np.argsort(raw_words(rng, draws * n).reshape(draws, n), axis=1, kind="stable")
     weight = np.where(place < n1, -1 / n1, 1 / (n - n1)).T
-    threshold = _threshold(s_diff, cut) * (1 + TIE) + 1e-12 * float(np.abs(scores).max())
+    threshold = checked_threshold(s_diff, cut) * (1 + TIE) + 1e-12 * float(np.abs(scores).max())
     up, down = np.empty(scores.shape[0]), np.empty(scores.shape[0])
     step = max(1, CELLS // draws)
     for start in range(0, scores.shape[0], step):
@@ -237,113 +278,23 @@ def flag_law(null: FlagNull) -> tuple[Whole, Floats]:
     return np.arange(first, first + size), np.clip(law, 0.0, 1.0)
 
 
-def bins_of(p: ArrayLike, edges: ArrayLike) -> NDArray[np.intp]:
-    """Bin of every score: from an edge up to the next, the last bin with its upper end; within 1e-12 is on the edge.
-
-    Raises
-    ------
-    ValueError
-        Edges that do not rise, or a score outside them.
-
-    Examples
-    --------
-    >>> bins_of([0.0, 0.2, 0.6, 0.79, 1.0], [0, 0.2, 0.4, 0.6, 0.8, 1]).tolist()
-    [0, 1, 3, 3, 4]
-    """
-    score, limits = np.asarray(p, dtype=np.float64), np.asarray(edges, dtype=np.float64)
-    if limits.ndim != 1 or limits.size < 2 or not (np.diff(limits) > 0).all():
-        raise ValueError(f"edges = {limits.tolist()}: give at least two that rise, such as 0, 0.5, 1")
-    bad = ~((score >= limits[0]) & (score <= limits[-1]))
-    if bad.any():
-        raise ValueError(f"a score is {score[bad].flat[0]}: the edges go from {limits[0]:g} to {limits[-1]:g}")
-    return np.minimum(np.searchsorted(limits, score + TIE, side="right") - 1, limits.size - 2)
-
-
-def relabelled_bins(
-    k_baseline: ArrayLike,
-    n_baseline: ArrayLike,
-    k_candidate: ArrayLike,
-    n_candidate: ArrayLike,
-    *,
-    s_diff: float,
-    edges: ArrayLike,
-    cut: float = 1.96,
-) -> NullBins:
-    """What relabelling makes of a table by baseline difficulty: the asymmetry that regression to the mean produces.
-
-    Parameters, errors and law as in `relabelling_null`; ``edges`` as in `bins_of`.
-
-    Returns
-    -------
-    NullBins
-        Expected numbers; ``improved / items`` is the share of a bin.
-
-    Examples
-    --------
-    >>> bins = relabelled_bins([1, 9], 10, [9, 1], 10, s_diff=0.106, edges=[0, 0.5, 1])
-    >>> (bins.improved / bins.items).round(3).tolist(), (bins.deteriorated / bins.items).round(3).tolist()
-    ([0.2..., 0.0], [0.0, 0.1...])
-    """
-    k1, n1, k2, n2 = checked_pairs(k_baseline, n_baseline, k_candidate, n_candidate)
-    groups, _, sizes = distinct_columns(np.stack([k1 + k2, n1, n2]))
-    weight = split_law(*groups) * sizes[:, None]
-    direction = _relabelled(*groups, threshold=_threshold(s_diff, cut))
-    share = np.minimum(np.arange(weight.shape[1]) / groups[1][:, None], 1.0)
-    where, bins = bins_of(share, edges), np.asarray(edges).size - 1
-    parts = (weight, weight * (direction > 0), weight * (direction < 0))
-    return NullBins(*(np.bincount(where.ravel(), part.ravel(), bins).astype(np.float64) for part in parts))
-
-
-def half_sample_bins(
-    k_baseline: ArrayLike, n_baseline: ArrayLike, p_candidate: ArrayLike, *, edges: ArrayLike
-) -> HalfSampleBins:
-    """Mean change by difficulty without regression to the mean: half of the baseline classifies, the rest measures.
-
-    Parameters
-    ----------
-    k_baseline, n_baseline
-        Shape (items,), correct and all samples of the baseline, ``n >= 2``.
-    p_candidate
-        Shape (items,), share of correct samples of the candidate.
-    edges
-        As in `bins_of`.
-
-    Returns
-    -------
-    HalfSampleBins
-        Averages over all halves of ``n // 2`` samples, exactly: no half is drawn. Without any change every bin's
-        mean change is 0 in expectation.
-
-    Raises
-    ------
-    ValueError
-        Counts or edges that do not fit, or shapes that differ.
-
-    Examples
-    --------
-    >>> half_sample_bins([1, 9], 10, [0.1, 0.9], edges=[0, 0.5, 1]).mean_change.round(12).tolist()
-    [0.0, 0.0]
-    """
-    correct, samples = checked_counts(k_baseline, n_baseline, least=2)
-    after = np.asarray(p_candidate, dtype=np.float64)
-    if correct.ndim != 1 or after.shape != correct.shape:
-        raise ValueError(f"shapes {correct.shape} and {after.shape}: give one dimension, an item per place")
-    first = samples // 2
-    weight = split_law(correct, first, samples - first)
-    taken = np.arange(weight.shape[1])
-    where = bins_of(np.minimum(taken / first[:, None], 1.0), edges).ravel()
-    change = after[:, None] - (correct[:, None] - taken) / (samples - first)[:, None]
-    items, total = (
-        np.bincount(where, part.ravel(), minlength=np.asarray(edges).size - 1) for part in (weight, weight * change)
-    )
-    with np.errstate(invalid="ignore"):
-        return HalfSampleBins(items=items.astype(np.float64), mean_change=total / items)
-
-
-def _relabelled(s: Whole, n1: Whole, n2: Whole, *, threshold: float) -> NDArray[np.int8]:
+def relabelled_by_index(s: Whole, n1: Whole, n2: Whole, *, threshold: float) -> NDArray[np.int8]:
     """Class of the change for every baseline count a, shape of `split_law`."""
     a = np.arange(int(n1.max()) + 1)
     return direction_of((s[:, None] - a) / n2[:, None] - a / n1[:, None], threshold=threshold)
+
+
+def relabelled_by_test(s: Whole, n1: Whole, n2: Whole, *, test: ItemTest, level: float) -> NDArray[np.int8]:
+    """Class of the change by the test at a level for every baseline count a, shape of `split_law`; 0 where impossible."""
+    a = np.arange(int(n1.max()) + 1)
+    rest = s[:, None] - a
+    possible = (a <= n1[:, None]) & (rest >= 0) & (rest <= n2[:, None])
+    k1, k2 = np.broadcast_to(a, rest.shape)[possible], rest[possible]
+    m1, m2 = (np.broadcast_to(n[:, None], rest.shape)[possible] for n in (n1, n2))
+    reached = change_tests(k1, m1, k2, m2, test=test) <= checked_probability("level", level) * (1 + TIE)
+    direction = np.zeros(rest.shape, dtype=np.int8)
+    direction[possible] = np.sign(k2 * m1 - k1 * m2) * reached
+    return direction
 
 
 def _null(up: Floats, down: Floats, sizes: Whole) -> FlagNull:
@@ -359,7 +310,8 @@ def _null(up: Floats, down: Floats, sizes: Whole) -> FlagNull:
     )
 
 
-def _threshold(s_diff: float, cut: float) -> float:
+def checked_threshold(s_diff: float, cut: float) -> float:
+    """The smallest change that the index does not flag."""
     for name, value in (("s_diff", s_diff), ("cut", cut)):
         if not 0 < value < math.inf:
             raise ValueError(f"{name} = {value!r}: give a positive number")

@@ -381,14 +381,12 @@ def _covariance(values: NDArray[np.generic]) -> Floats:
         mean = np.sum([(block - first).sum(axis=0) for block in blocks], axis=0) / n
         return np.asarray(sum((part := block - first - mean).T @ part for block in blocks) / n)
     small = values.dtype.kind == "b" or (values.min() >= 0 and values.max() <= 1)
-    sums = np.zeros((values.shape[1] + 1,) * 2)
-    block = np.ones((min(n, ROWS), values.shape[1] + 1), dtype=np.float32 if small else np.float64)
+    sums, products = np.zeros(values.shape[1]), np.zeros((values.shape[1],) * 2)
     for start in range(0, n, ROWS):
-        rows = values[start : start + ROWS]
-        part = block[: rows.shape[0]]
-        part[:, 1:] = rows
-        sums += part.T @ part
-    return (n * sums[1:, 1:] - np.outer(sums[0, 1:], sums[0, 1:])) / n**2
+        part = values[start : start + ROWS].astype(np.float32 if small else np.float64)
+        sums += np.ones(part.shape[0], dtype=part.dtype) @ part
+        products += part.T @ part
+    return (n * products - np.outer(sums, sums)) / n**2
 
 
 def _correlations(covariance: Floats, halves: Floats) -> tuple[Floats, Floats]:

@@ -121,6 +121,7 @@ class TestCell:
             ("level", 0.7, ".70"),
             ("number", 12.5, "12.5"),
             ("fraction", {"k": 0, "n": 59}, "0/59"),
+            ("interval", {"low": -0.0079, "high": 0.06118}, "[−.0079, .0612]"),
             ("bound", {"k": 3, "n": 59, "upper": 0.10974, "status": "u"}, "3/59 / .110 u"),
             ("bound", {"k": 59, "n": 59, "upper": 1.0, "status": "x"}, "59/59 / 1.000 x"),
             ("status", "refuse", "refuse"),
@@ -130,7 +131,7 @@ class TestCell:
         assert cell(kind, value) == text
 
     @pytest.mark.parametrize(
-        "kind", ["label", "count", "prob", "score", "level", "number", "fraction", "bound", "status"]
+        "kind", ["label", "count", "prob", "score", "level", "number", "fraction", "interval", "bound", "status"]
     )
     def test_what_is_not_known_is_a_dash(self, kind):
         assert cell(kind, None) == "–"

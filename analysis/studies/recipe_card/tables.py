@@ -12,7 +12,8 @@ from analysis.inputs import Input
 from analysis.present.format import level, number
 from analysis.present.prose import listed
 from analysis.present.table import Table, TableColumn
-from analysis.results import WORST_FIRST, Gate
+from analysis.results import Gate
+from analysis.sections import checks_table
 from analysis.stats import certification_power, clopper_pearson_upper, compare_rates, rejects
 
 from .cells import Cell
@@ -52,26 +53,14 @@ class Audit:
 
 def checks(gate: Gate) -> Table:
     """The gate clause by clause."""
-    return Table(
-        id="checks",
-        title="The gate, cell by cell: what was observed against its limit.",
-        columns=(
-            TableColumn(key="name", label="Required cell"),
-            TableColumn(key="observed", label="Observed", kind="number"),
-            TableColumn(key="relation", label="Must be"),
-            TableColumn(key="limit", label="Limit", kind="level"),
-            TableColumn(key="verdict", label="Verdict", kind="status"),
-            TableColumn(key="reason", label="Reason", kind="text"),
-        ),
-        rows=tuple(
-            (c.name, c.observed, c.relation, c.limit, c.verdict, c.reason)
-            for c in sorted(gate.checks, key=lambda check: WORST_FIRST.index(check.verdict))
-        ),
+    return checks_table(
+        gate,
+        "required cell",
+        empty="no required cell was found",
         notes=(
             "Observed is the upper bound against the budget; the lower bound where even that exceeds it; and what stands in the "
             "way (adjusted p, e-value, bar) where the bound alone would release.",
         ),
-        empty="no required cell was found",
     )
 
 

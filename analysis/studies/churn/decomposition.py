@@ -1,0 +1,352 @@
+"""The decomposition from checked samples to the gate: what changed beyond noise, by both methods, and the sentence on top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.errors import plain
+from analysis.inputs import Input
+from analysis.present.format import number, plural, prob
+from analysis.present.prose import listed, sentence_case
+from analysis.results import Figure, Gate, Outcome
+from analysis.stats import FlagNull, ReliableChange, TrueChange, analysable, true_change
+
+from . import evidence_tables, findings, greedy_tables, hypotheses, items_tables, tables
+from .classes import POPULATIONS, Index, ItemClasses, check_tables, corrected, published, tested
+from .domains import Change, by_domain, overall
+from .gate import gate_of
+from .greedy import CrossTable, Discordant, aligned, cross_table, discordant
+from .noise import at_least
+from .parameters import Params
+from .versions import Greedy, Versions, collect, samples_of
+
+Rows = npt.NDArray[np.bool_]
+Directions = npt.NDArray[np.int8]
+FEWEST = 2  # items, for a variance
+ONE_ANSWER = (
+    "one answer per item and version: gains and losses can be counted, but not told from noise; sample every item again"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChurnUnit:
+    """The unit of inference: the pair of versions by one method.
+
+    ``improved``, ``unchanged`` and ``deteriorated`` add up to ``n_analysable``; ``churn_all`` and ``churn_analysable``
+    divide the changed items by either denominator; ``noise_floor`` is the share of analysable items that the same rule
+    flags when samples are dealt to the versions at random. ``net``, ``gains`` and ``losses`` are means over all items.
+    """
+
+    baseline: str
+    candidate: str
+    method: str
+    n_items: int
+    n_analysable: int
+    s_diff: float | None
+    improved: int | None
+    unchanged: int | None
+    deteriorated: int | None
+    churn_all: float | None
+    churn_analysable: float | None
+    noise_floor: float | None
+    net: float
+    gains: float
+    losses: float
+    status: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decomposition:
+    """Everything the tables are views of.
+
+    ``rows`` marks the analysable items; ``corrected`` and ``spread`` hold the corrected index and the true change by
+    population; ``parts`` are the domains; ``crosses`` hold the greedy answers against the classes.
+    """
+
+    versions: Versions
+    rows: Rows
+    published: tuple[Index, Index]
+    corrected: Mapping[str, Index]
+    classes: ItemClasses
+    everything: Change
+    analysable: Change | None
+    parts: tuple[Change, ...]
+    spread: Mapping[str, TrueChange | None]
+    directions: Mapping[str, Directions | None]
+    crosses: tuple[CrossTable, ...]
+    units: tuple[ChurnUnit, ChurnUnit]
+    params: Params
+
+    @property
+    def index(self) -> Index:
+        """The corrected index over the population that was chosen."""
+        return self.corrected[self.params.population]
+
+    @property
+    def n_analysable(self) -> int:
+        """Items that are neither at 0 nor at 1 in both versions."""
+        return int(self.rows.sum())
+
+
+def check(inputs: Mapping[str, Input], params: Params) -> str:
+    """Find the faults that `decide` would, and say what would be compared.
+
+    Raises
+    ------
+    InputError, ParameterError
+        As `decide`.
+    """
+    versions, greedy = collect(inputs, params)
+    said = []
+    if versions is not None:
+        if versions.binary:
+            check_tables(versions.baseline, versions.candidate, params)
+        said.append(
+            f"{versions.n_items:,} items compared, {samples_of(versions.baseline)} and {samples_of(versions.candidate)} "
+            f"samples each ({'correct or not' if versions.binary else 'graded'}); {versions.left_out:,} left out; "
+            f"{versions.lost:,} attempts without a score"
+        )
+    if greedy is not None:
+        said.append(f"{len(greedy.items):,} items with greedy answers of both versions")
+    return f"{plain(params.baseline)} to {plain(params.candidate)}: " + "; ".join(said)
+
+
+def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
+    """Decompose the change between the two versions and read the gate.
+
+    Raises
+    ------
+    InputError, ParameterError
+        When the data do not fit; see `versions.collect`.
+    """
+    versions, greedy = collect(inputs, params)
+    answers = tuple(discordant(greedy)) if greedy is not None else ()
+    if versions is None:
+        gate, text = Gate(verdict="undecided", reason=ONE_ANSWER, checks=()), greedy_headline(answers[0], params)
+        return _outcome(None, params, gate, text, answers, greedy)
+    found = decompose(versions, greedy, params)
+    return _outcome(found, params, gate_of(found), headline(found), answers, greedy)
+
+
+def _outcome(
+    found: Decomposition | None,
+    params: Params,
+    gate: Gate,
+    text: str,
+    answers: tuple[Discordant, ...],
+    greedy: Greedy | None,
+) -> Outcome:
+    """The tables and figures of a run; empty ones, with the reason, where there are greedy answers only."""
+    return Outcome(
+        gate=gate,
+        headline=text,
+        units=found.units if found else (),
+        tables=(
+            tables.checks(gate),
+            tables.main(found, params),
+            tables.readings(found),
+            tables.net(found, params),
+            tables.noise(found),
+            tables.domains(found, params),
+            evidence_tables.difficulty(found, params),
+            greedy_tables.cross(found.crosses if found else ()),
+            greedy_tables.agreement(found.crosses if found else ()),
+            greedy_tables.discordant(answers),
+            evidence_tables.sensitivity(found, params),
+            evidence_tables.missing(found, params),
+            hypotheses.hypotheses(found, params),
+            evidence_tables.planner(found, params),
+            findings.what_holds_up(found, params),
+            findings.warnings(found, greedy, params),
+            items_tables.changed(found, params),
+            items_tables.items(found),
+            items_tables.joint(found),
+            items_tables.histogram(found),
+        ),
+        figures=figures(found),
+    )
+
+
+def decompose(versions: Versions, greedy: Greedy | None, params: Params) -> Decomposition:
+    """Both methods, the net change, the domains and the greedy answers."""
+    rows = analysable(versions.baseline.p, versions.candidate.p)
+    everything = np.ones_like(rows)
+    readings = published(versions, rows, params)
+    indices = {name: corrected(versions, rows, params, population=name) for name in POPULATIONS}
+    classes = tested(versions, rows, params)
+    total = overall(versions, everything, "all items", params)
+    directions = {
+        "paper": _over_all(rows, readings[0].change),
+        "paper, SD of all items": _over_all(rows, readings[1].change),
+        "corrected": _over_all(rows, classes),
+    }
+    return Decomposition(
+        versions=versions,
+        rows=rows,
+        published=readings,
+        corrected=indices,
+        classes=classes,
+        everything=total,
+        analysable=overall(versions, rows, "analysable items", params) if rows.any() else None,
+        parts=tuple(by_domain(versions, params)),
+        spread={
+            "analysable": _true_change(versions, rows, indices["analysable"]),
+            "full": _true_change(versions, everything, indices["full"]),
+        },
+        directions=directions,
+        crosses=_crosses(versions, greedy, directions),
+        units=(
+            _paper_unit(versions, rows, total, readings[0], params),
+            _corrected_unit(versions, rows, total, indices[params.population], classes, params),
+        ),
+        params=params,
+    )
+
+
+def headline(found: Decomposition) -> str:
+    """One honest sentence with its numbers."""
+    versions, classes, net = found.versions, found.classes, found.everything.net
+    paper = found.units[0]
+    text = (
+        f"From {versions.baseline.name} to {versions.candidate.name} the mean moves by {number(net.net, 3)}: {number(net.gains, 3)} "
+        f"gained less {number(net.losses, 3)} lost. {classes.flagged:,} of {plural(versions.n_items, 'item')} "
+        f"({prob(classes.flagged / versions.n_items)}) changed reliably, {classes.improved:,} for the better and "
+        f"{classes.deteriorated:,} for the worse ({classes.name}, false discovery rate {number(found.params.fdr)})"
+    )
+    if classes.null is not None:
+        text += f"; samples dealt at random would give {number(classes.null.mean, 3)}"
+    if paper.churn_all is not None and found.published[0].null is not None:
+        text += (
+            f". The published index flags {found.published[0].flagged:,}, of which relabelled samples alone give "
+            f"{number(found.published[0].null.mean, 3)}"
+        )
+    else:
+        text += f". The published index says nothing: {found.published[0].problem}"
+    return text + "."
+
+
+def greedy_headline(whole: Discordant, params: Params) -> str:
+    """What greedy answers alone can say."""
+    return (
+        f"From {params.baseline} to {params.candidate} greedy answers gain {whole.gained:,} and lose {whole.lost:,} of {whole.n:,} "
+        f"items, net {number(whole.after - whole.before, 3)} (exact McNemar p {prob(whole.p)}); with one answer per item no "
+        "item can be called changed."
+    )
+
+
+def figures(found: Decomposition | None) -> dict[str, Figure]:
+    """Titles and the sentences that stand for the figures; the drawings are in ``figures.py``."""
+    titles = {
+        "scatter": "Score of every item in both versions, with the band of the published index.",
+        "rci": "Published index of the analysable items, clipped at its ends.",
+        "domains": "Share of every domain's items that improved, did not change or deteriorated.",
+        "difficulty": "Changed items by baseline score, observed and with samples dealt to the versions at random.",
+        "net": "What was gained and what was lost, and the net change that is left of them.",
+    }
+    texts = dict.fromkeys(titles, sentence_case(ONE_ANSWER) + ".") if found is None else _figure_texts(found)
+    return {key: Figure(title=title, alt=texts[key], file=f"figures/{key}.svg") for key, title in titles.items()}
+
+
+def _figure_texts(found: Decomposition) -> dict[str, str]:
+    versions, classes, net, index = found.versions, found.classes, found.everything.net, found.published[0]
+    moves = [f"{part.name or 'no domain'} {number(part.net.net, 3)}" for part in found.parts]
+    return {
+        "scatter": f"{versions.n_items:,} items; {classes.improved:,} improved and {classes.deteriorated:,} deteriorated by the "
+        "exact test.",
+        "rci": f"No index: {index.problem}."
+        if index.change is None
+        else f"{index.change.improved:,} items above the cut, {index.change.deteriorated:,} below minus the cut, "
+        f"{index.change.unchanged:,} between.",
+        "domains": f"Mean change: {listed(moves, most=8)}." if moves else "The data name no domains.",
+        "difficulty": "Items that start low can only rise and items that start high can only fall: the grey bars show what "
+        "that alone gives.",
+        "net": f"Gained {number(net.gains, 3)}, lost {number(net.losses, 3)}, net {number(net.net, 3)}, over "
+        f"{plural(net.n_items, 'item')}.",
+    }
+
+
+def _over_all(rows: Rows, classes: ReliableChange | ItemClasses | None) -> Directions | None:
+    """Classes of the analysable items as classes of all items."""
+    if classes is None:
+        return None
+    out = np.zeros(rows.size, dtype=np.int8)
+    out[rows] = classes.direction
+    return out
+
+
+def _crosses(
+    versions: Versions, greedy: Greedy | None, directions: Mapping[str, Directions | None]
+) -> tuple[CrossTable, ...]:
+    if greedy is None:
+        return ()
+    where, changed = aligned(greedy, versions)
+    return tuple(cross_table(rule, changed, found[where]) for rule, found in directions.items() if found is not None)
+
+
+def _true_change(versions: Versions, rows: Rows, index: Index) -> TrueChange | None:
+    one, two = (spread.sem for spread in index.spreads)
+    if one is None or two is None or rows.sum() < FEWEST:
+        return None
+    return true_change(versions.baseline.p[rows], versions.candidate.p[rows], sem_baseline=one, sem_candidate=two)
+
+
+def _paper_unit(versions: Versions, rows: Rows, total: Change, index: Index, params: Params) -> ChurnUnit:
+    change = index.change
+    counts = None if change is None else (change.improved, change.deteriorated)
+    return _unit(versions, rows, total, params, "paper", index.s_diff, counts, index.null, index.problem)
+
+
+def _corrected_unit(
+    versions: Versions, rows: Rows, total: Change, index: Index, classes: ItemClasses, params: Params
+) -> ChurnUnit:
+    counts = (classes.improved, classes.deteriorated)
+    pair = (versions.baseline, versions.candidate)
+    agree = all(version.agree(binary=versions.binary).all() for version in pair)
+    problem = "the samples of every item agree in both versions, so that repeats measure once" if agree else ""
+    return _unit(versions, rows, total, params, "corrected", index.s_diff, counts, classes.null, problem)
+
+
+def _unit(
+    versions: Versions,
+    rows: Rows,
+    total: Change,
+    params: Params,
+    method: str,
+    s_diff: float | None,
+    counts: tuple[int, int] | None,
+    null: FlagNull | None,
+    problem: str,
+) -> ChurnUnit:
+    n, flagged = int(rows.sum()), None if counts is None else sum(counts)
+    return ChurnUnit(
+        baseline=versions.baseline.name,
+        candidate=versions.candidate.name,
+        method=method,
+        n_items=versions.n_items,
+        n_analysable=n,
+        s_diff=s_diff,
+        improved=counts and counts[0],
+        unchanged=None if flagged is None else n - flagged,
+        deteriorated=counts and counts[1],
+        churn_all=None if flagged is None else flagged / versions.n_items,
+        churn_analysable=flagged / n if flagged is not None and n else None,
+        noise_floor=null.mean / n if null is not None and n else None,
+        net=total.net.net,
+        gains=total.net.gains,
+        losses=total.net.losses,
+        status=_status(flagged, null, problem, params),
+    )
+
+
+def _status(flagged: int | None, null: FlagNull | None, problem: str, params: Params) -> str:
+    if problem or flagged is None:
+        return f"not measurable: {problem}"
+    if not flagged:
+        return "no item changed reliably"
+    if null is None:
+        return "changed items, noise floor not exact for graded scores"
+    return "churn beyond noise" if at_least(null, flagged) <= params.alpha else "churn within noise"
