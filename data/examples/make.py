@@ -2,7 +2,8 @@
 
 The reruns are synthetic, shaped like the audit of the recipe-cards paper (36 cells × 59 reruns, bimodal collapse); the
 published counts are facts taken from its Tables 2 and 3. The tail-shape controls are synthetic: three ways to a false tail
-difference, a true one, and none.
+difference, a true one, and none. The churn samples are synthetic, with their true rates beside them; the published pair is the
+joint table of the churn paper's Llama pair, recovered from its figures.
 """
 
 from __future__ import annotations
@@ -183,6 +184,89 @@ def controls() -> list[list[object]]:
     return rows
 
 
+CHURN_DOMAINS = (  # domain, share of its items that rise and that fall
+    ("physics", 0.07, 0.11),
+    ("law", 0.10, 0.10),
+    ("psychology", 0.14, 0.06),
+    ("economics", 0.16, 0.05),
+)
+CHURN_ITEMS, CHURN_SAMPLES, NEVER, ALWAYS, LOST = 500, 10, 0.30, 0.20, 0.002
+SMALLEST_MOVE, LARGEST_MOVE = 0.3, 0.9
+
+
+def rates(rng: random.Random, rise: float, fall: float) -> tuple[float, float]:
+    """True rates of one item in both versions: many items never vary, and some move."""
+    kind, move = rng.random(), rng.random()
+    before = 0.0 if kind < NEVER else 1.0 if kind < NEVER + ALWAYS else rng.random()
+    size = rng.uniform(SMALLEST_MOVE, LARGEST_MOVE)
+    after = before + size if move < rise else before - size if move < rise + fall else before
+    return before, min(1.0, max(0.0, after))
+
+
+def churn() -> tuple[list[list[object]], list[list[object]], list[list[object]]]:
+    """Samples and greedy answers of two versions, and the true rates behind them."""
+    rng = random.Random(SEED)
+    samples: list[list[object]] = [["model", "domain", "item_id", "attempt", "value", "status"]]
+    greedy: list[list[object]] = [["model", "domain", "item_id", "value"]]
+    truth: list[list[object]] = [["domain", "item_id", "baseline", "candidate"]]
+    for domain, rise, fall in CHURN_DOMAINS:
+        for item in range(CHURN_ITEMS):
+            pair = rates(rng, rise, fall)
+            truth.append([domain, item, *(f"{rate:.4f}" for rate in pair)])
+            for model, rate in zip(("baseline", "candidate"), pair, strict=True):
+                for attempt in range(CHURN_SAMPLES):
+                    value = int(rng.random() < rate)
+                    lost = rng.random() < LOST
+                    samples.append([model, domain, item, attempt, *(["", "error"] if lost else [value, "scored"])])
+                sharp = rate**2 / (rate**2 + (1 - rate) ** 2)  # the most likely answer, most of the time
+                greedy.append([model, domain, item, int(rng.random() < sharp)])
+    return samples, greedy, truth
+
+
+JOINT = """
+  0 110  77  27  11  14  16  15   7   6  35
+ 89   5   5   5   7   6   5   6   1   3   4
+  7   5  56   4   3   3   2   0   2   4   7
+ 25   5   5   5   2   3   2   3   1   4   5
+  7   7   4  14   5   2   2   2   0   3   3
+  7  12   6   2   3   3   2   3   1   0   4
+  8   2   2   4   2   3   4   0   0   1   2
+  9   0   2   5   5   1   1   2   2   3   8
+  6   1   5   2   2   3   1   4   5   1   5
+  4   5   1   4   2   1   1   4   2   5  12
+ 10   8   7   5   9   6  12  11  38   5   0
+"""  # rows: correct of 10 before, columns: after; the two corners are the items that never vary
+NEVER_CORRECT, ALWAYS_CORRECT = 634, 414  # 1,048 in all; how they divide is not published, these give S_diff = .106
+LATTICES = {  # items by change in tenths; what lies beyond ±6 is published for one pair as a total only
+    "Llama 3 to 3.1": "-10:10 -9:12 -8:18 -7:16 -6:26 -5:21 -4:41 -3:62 -2:64 -1:131 0:90 1:140 2:101 3:51 4:24 5:27 6:31 "
+    "7:25 8:17 9:10 10:35",
+    "Qwen 2.5 to 3": "-7:161 -6:18 -5:14 -4:14 -3:25 -2:22 -1:51 0:5 1:36 2:23 3:18 4:9 5:15 6:21 7:220",
+}
+PAPER = "churn paper, recovered from its figures"
+
+
+def published_pair() -> list[list[object]]:
+    """The joint table of the paper's Llama pair as counts, one row per version and item."""
+    table = [[int(cell) for cell in line.split()] for line in JOINT.strip().splitlines()]
+    table[0][0], table[10][10] = NEVER_CORRECT, ALWAYS_CORRECT
+    rows: list[list[object]] = [["model", "item_id", "correct", "samples", "source"]]
+    for before, line in enumerate(table):
+        for after, items in enumerate(line):
+            for i in range(items):
+                item = f"{before:02}-{after:02}-{i:03}"
+                rows += [["Llama 3", item, before, 10, PAPER], ["Llama 3.1", item, after, 10, PAPER]]
+    return rows
+
+
+def published_lattices() -> list[list[object]]:
+    rows: list[list[object]] = [["pair", "change", "items", "source"]]
+    for pair, text in LATTICES.items():
+        for part in text.split():
+            change, items = part.split(":")
+            rows.append([pair, f"{int(change) / 10:g}", items, PAPER])
+    return rows
+
+
 def write_packed(path: Path, rows: list[list[object]]) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
@@ -192,6 +276,12 @@ def write_packed(path: Path, rows: list[list[object]]) -> None:
 
 def main(folder: Path = HERE) -> None:
     write_packed(folder / "tail_shape" / "controls.csv.gz", controls())
+    samples, greedy, truth = churn()
+    write_packed(folder / "churn" / "samples.csv.gz", samples)
+    write_packed(folder / "churn" / "greedy.csv.gz", greedy)
+    write_packed(folder / "churn" / "truth.csv.gz", truth)
+    write_packed(folder / "churn" / "published_pair.csv.gz", published_pair())
+    write(folder / "churn" / "published_lattices.csv", published_lattices())
     write(folder / "recipe_card" / "synthetic_runs.csv", runs())
     write(folder / "recipe_card" / "published_counts.csv", published_counts())
 

@@ -26,7 +26,7 @@ def scatter(result: StudyResult) -> Any:
     frame = result.frames()["joint"]
     if frame.empty:
         return chart.sentence(result.figures["scatter"].alt)
-    words = {word: kind for word, kind in zip(WORDS.values(), (IMPROVED, UNCHANGED, DETERIORATED), strict=True)}
+    words = dict(zip(WORDS.values(), KINDS, strict=True))
     frame = frame.assign(kind=frame["class"].map(words))
     unit = alt.Scale(domain=[0, 1])
     points = (
@@ -167,7 +167,8 @@ def _band(result: StudyResult) -> list[Any]:
     reach = None if pd.isna(reading["s_diff"]) else float(reading["s_diff"]) * float(result.parameters["cut"])
     lines = []
     for shift in (0.0,) if reach is None or reach >= 1 else (-reach, 0.0, reach):
-        ends = pd.DataFrame({"x": [max(0.0, -shift), min(1.0, 1 - shift)]}).assign(y=lambda f, by=shift: f["x"] + by)
+        x = [max(0.0, -shift), min(1.0, 1 - shift)]
+        ends = pd.DataFrame({"x": x, "y": [at + shift for at in x]})
         dash = [4, 3] if shift else [1, 0]
         lines.append(
             alt.Chart(ends).mark_line(color=chart.MUTED, strokeDash=dash, strokeWidth=1).encode(x="x:Q", y="y:Q")

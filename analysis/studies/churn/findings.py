@@ -13,6 +13,7 @@ from analysis.present.table import Table
 from analysis.sections import disputed_points, warnings_table
 from analysis.stats import change_tests, item_power, samples_for_reliability, standard_error_of_difference
 
+from .classes import POPULATIONS
 from .parameters import Params
 from .tables import smallest_change
 from .versions import Greedy, Version, samples_of
@@ -73,7 +74,7 @@ def _populations(found: Decomposition | None, params: Params) -> Row:
     here = NOT_HERE
     if found is not None:
         here = "; ".join(
-            f"{name} items: {number(index.s_diff)}"
+            f"{POPULATIONS[name]}: {number(index.s_diff)}"
             for name, index in found.corrected.items()
             if index.s_diff is not None
         )
@@ -202,7 +203,7 @@ def _real(found: Decomposition | None, params: Params) -> Row:
     here = NOT_HERE
     if found is not None:
         parts = [
-            f"{name} items: RMS true change {number(change.rms, 3)}, signal {prob(change.signal)} of the variance"
+            f"{POPULATIONS[name]}: RMS true change {number(change.rms, 3)}, signal {prob(change.signal)} of the variance"
             for name, change in found.spread.items()
             if change is not None and change.rms is not None and change.signal is not None
         ]

@@ -22,7 +22,6 @@ from analysis.stats import (
 from .parameters import Params
 from .versions import Version
 
-
 SMALLEST = 1e-12
 
 
