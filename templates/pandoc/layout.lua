@@ -84,9 +84,10 @@ local function measured(cells, columns, breaker, advances)
       if (entry.span == 1) == single then
         local factor = (entry.head and BOLD or 1) * SLACK
         local sign = entry.status and 1.2 or 0
+        local whole = entry.number and not entry.head -- a number, or an interval, is never broken
         local longest = 0
-        for word in entry.text:gmatch("[^ ]+") do
-          local broken = (entry.number and not entry.head) and word or breaker(word)
+        for word in entry.text:gmatch(whole and ".+" or "[^ ]+") do
+          local broken = whole and word or breaker(word)
           for piece in (broken .. ZWSP):gmatch("(.-)" .. ZWSP) do longest = math.max(longest, width(piece, advances)) end
         end
         raise(natural, entry, width(entry.text, advances) * factor + INSET + sign)

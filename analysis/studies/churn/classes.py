@@ -32,7 +32,7 @@ from .versions import Version, Versions
 
 Rows = npt.NDArray[np.bool_]
 POPULATIONS = {"analysable": "analysable items", "full": "all items"}
-PUBLISHED = ("published, SD of analysable items", "published, SD of all items")
+PUBLISHED = ("published, analysable SD", "published, full SD")
 GRADED_TEST = "permutation-law t"
 
 
@@ -126,7 +126,7 @@ def corrected(versions: Versions, rows: Rows, params: Params, *, population: str
     """The index with reliability and SD over the same items."""
     over = rows if population == "analysable" else np.ones_like(rows)
     how = params.reliability if versions.baseline.scores is not None else "icc"
-    return _index(f"corrected, {POPULATIONS[population]}", versions, rows, params, r_over=over, sd_over=over, how=how)
+    return _index(f"corrected index, {population}", versions, rows, params, r_over=over, sd_over=over, how=how)
 
 
 def tested(versions: Versions, rows: Rows, params: Params, *, nulls: bool = True) -> ItemClasses:

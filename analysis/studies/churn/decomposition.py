@@ -64,7 +64,8 @@ class Decomposition:
     """Everything the tables are views of.
 
     ``rows`` marks the analysable items; ``corrected`` and ``spread`` hold the corrected index and the true change by
-    population; ``parts`` are the domains; ``crosses`` hold the greedy answers against the classes.
+    population; ``parts`` are the domains; ``directions`` hold the class of every item by method, ``crosses`` the greedy answers
+    against the classes.
     """
 
     versions: Versions
@@ -179,11 +180,8 @@ def decompose(versions: Versions, greedy: Greedy | None, params: Params) -> Deco
     indices = {name: corrected(versions, rows, params, population=name) for name in POPULATIONS}
     classes = tested(versions, rows, params)
     total = overall(versions, everything, "all items", params)
-    directions = {
-        "paper": _over_all(rows, readings[0].change),
-        "paper, SD of all items": _over_all(rows, readings[1].change),
-        "corrected": _over_all(rows, classes),
-    }
+    by_rule = {index.name: _over_all(rows, index.change) for index in readings}
+    by_rule[classes.name] = _over_all(rows, classes)
     return Decomposition(
         versions=versions,
         rows=rows,
@@ -197,8 +195,8 @@ def decompose(versions: Versions, greedy: Greedy | None, params: Params) -> Deco
             "analysable": _true_change(versions, rows, indices["analysable"]),
             "full": _true_change(versions, everything, indices["full"]),
         },
-        directions=directions,
-        crosses=_crosses(versions, greedy, directions),
+        directions={"paper": by_rule[readings[0].name], "corrected": by_rule[classes.name]},
+        crosses=_crosses(versions, greedy, by_rule),
         units=(
             _paper_unit(versions, rows, total, readings[0], params),
             _corrected_unit(versions, rows, total, indices[params.population], classes, params),
@@ -241,7 +239,7 @@ def greedy_headline(whole: Discordant, params: Params) -> str:
 def figures(found: Decomposition | None) -> dict[str, Figure]:
     """Titles and the sentences that stand for the figures; the drawings are in ``figures.py``."""
     titles = {
-        "scatter": "Score of every item in both versions, with the band of the published index.",
+        "scatter": "Scores of the analysable items in both versions, with the band of the published index.",
         "rci": "Published index of the analysable items, clipped at its ends.",
         "domains": "Share of every domain's items that improved, did not change or deteriorated.",
         "difficulty": "Changed items by baseline score, observed and with samples dealt to the versions at random.",
@@ -252,10 +250,10 @@ def figures(found: Decomposition | None) -> dict[str, Figure]:
 
 
 def _figure_texts(found: Decomposition) -> dict[str, str]:
-    versions, classes, net, index = found.versions, found.classes, found.everything.net, found.published[0]
+    classes, net, index = found.classes, found.everything.net, found.published[0]
     moves = [f"{part.name or 'no domain'} {number(part.net.net, 3)}" for part in found.parts]
     return {
-        "scatter": f"{versions.n_items:,} items; {classes.improved:,} improved and {classes.deteriorated:,} deteriorated by the "
+        "scatter": f"{found.n_analysable:,} items; {classes.improved:,} improved and {classes.deteriorated:,} deteriorated by the "
         "exact test.",
         "rci": f"No index: {index.problem}."
         if index.change is None
@@ -279,12 +277,12 @@ def _over_all(rows: Rows, classes: ReliableChange | ItemClasses | None) -> Direc
 
 
 def _crosses(
-    versions: Versions, greedy: Greedy | None, directions: Mapping[str, Directions | None]
+    versions: Versions, greedy: Greedy | None, by_rule: Mapping[str, Directions | None]
 ) -> tuple[CrossTable, ...]:
     if greedy is None:
         return ()
     where, changed = aligned(greedy, versions)
-    return tuple(cross_table(rule, changed, found[where]) for rule, found in directions.items() if found is not None)
+    return tuple(cross_table(rule, changed, found[where]) for rule, found in by_rule.items() if found is not None)
 
 
 def _true_change(versions: Versions, rows: Rows, index: Index) -> TrueChange | None:

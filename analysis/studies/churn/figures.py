@@ -27,7 +27,8 @@ def scatter(result: StudyResult) -> Any:
     if frame.empty:
         return chart.sentence(result.figures["scatter"].alt)
     words = dict(zip(WORDS.values(), KINDS, strict=True))
-    frame = frame.assign(kind=frame["class"].map(words))
+    corner = frame["baseline"].eq(frame["candidate"]) & frame["baseline"].isin([0.0, 1.0])
+    frame = frame[~corner].assign(kind=frame["class"].map(words))
     unit = alt.Scale(domain=[0, 1])
     points = (
         alt.Chart(frame)

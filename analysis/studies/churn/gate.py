@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analysis.present.format import number, plural, prob
+import numpy as np
+
+from analysis.present.format import level, number, plural, prob
 from analysis.results import Check, Gate, Verdict
 from analysis.sections import gate_over
-from analysis.stats import clopper_pearson_lower, clopper_pearson_upper
+from analysis.stats import clopper_pearson_lower, clopper_pearson_upper, item_power
 
 from .domains import Change
 
 if TYPE_CHECKING:
     from .decomposition import Decomposition
 
+FALL = (0.9, 0.5)
 NO_RULE = (
     "no rule was set: give max_deteriorated or domain_floor, best in a rule that is locked before the samples are drawn"
 )
@@ -58,8 +61,20 @@ def _budget(found: Decomposition, limit: float) -> Check:
         verdict = "undecided"
         reason = f"{seen}, but {plural(left, 'item')} were not compared; if all deteriorated the bound is {prob(worst)}"
     else:
-        verdict, reason = "pass", seen
+        verdict, reason = "pass", f"{seen}{_unseen(found)}"
     return Check(name=name, observed=float(upper), relation="≤", limit=limit, verdict=verdict, reason=reason)
+
+
+def _unseen(found: Decomposition) -> str:
+    """How likely a real fall is to be flagged: what a count of flags cannot know."""
+    versions, classes = found.versions, found.classes
+    if found.params.method != "corrected" or not versions.binary or not classes.flagged:
+        return ""
+    n1, n2 = (int(np.median(version.n)) for version in (versions.baseline, versions.candidate))
+    power = item_power(*FALL, n1, n2, alpha=classes.level, test=found.params.test)
+    return (
+        f" (flagged items; a fall from {level(FALL[0])} to {level(FALL[1])} is flagged with probability {prob(power)})"
+    )
 
 
 def _floor(part: Change, floor: float) -> Check:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 WORDS = {1: f"reliably {IMPROVED}", 0: UNCHANGED, -1: f"reliably {DETERIORATED}"}
 MOST_SHOWN = 20
+SHOWN = (0, 1, 2, 4, 6, 7, 8, 9, 11)  # columns that fit a page
 CLIP, N_BINS = 12.0, 50
 
 
@@ -39,8 +40,8 @@ def changed(found: Decomposition | None, params: Params) -> Table:
     return Table(
         id="changed",
         title="The items that changed most surely; all of them are in the table of items.",
-        columns=_COLUMNS,
-        rows=tuple(rows[:MOST_SHOWN]),
+        columns=tuple(_COLUMNS[i] for i in SHOWN),
+        rows=tuple(tuple(row[i] for i in SHOWN) for row in rows[:MOST_SHOWN]),
         notes=(
             f"{min(MOST_SHOWN, len(rows)):,} of {len(rows):,} items that reach a q of {level(params.fdr)}, smallest q first.",
         ),

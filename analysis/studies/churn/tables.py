@@ -257,7 +257,7 @@ def name_of(part: Change) -> str:
 
 def tests_name(found: Decomposition) -> str:
     """The rule of the item tests in words."""
-    return f"corrected, {found.classes.name} with BH {number(found.params.fdr)}"
+    return f"{found.classes.name}, BH {number(found.params.fdr)}"
 
 
 def interval(limits: tuple[float, float] | None) -> dict[str, float] | None:
