@@ -13,6 +13,10 @@ demo: $(READY)
 	$(BIN)/gatebook run recipe-card --data $(EXAMPLES)/recipe_card/synthetic_runs.csv \
 	  --data counts=$(EXAMPLES)/recipe_card/published_counts.csv -p chance_rate=0.5 --label example --to html,pdf
 	$(BIN)/gatebook run tail-shape --data $(EXAMPLES)/tail_shape/controls.csv.gz --label controls --to html,pdf
+	$(BIN)/gatebook run churn --data $(EXAMPLES)/churn/samples.csv.gz --data greedy=$(EXAMPLES)/churn/greedy.csv.gz \
+	  -p max_deteriorated=0.05 --label example --to html,pdf
+	$(BIN)/gatebook run churn --data counts=$(EXAMPLES)/churn/published_pair.csv.gz -f $(EXAMPLES)/churn/published_pair.yml \
+	  --label published --to html,pdf
 	$(BIN)/gatebook site
 	@echo
 	@echo "Open _site/index.html, or a report: reports/*/*/index.html, with report.pdf beside it."
@@ -29,6 +33,7 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python tests/benchmarks/bench_stats.py
 	$(BIN)/python tests/benchmarks/bench_tails.py
+	$(BIN)/python tests/benchmarks/bench_change.py
 	$(BIN)/python tests/benchmarks/bench_command.py
 
 lab: $(READY)

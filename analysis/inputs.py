@@ -45,8 +45,9 @@ class Melt(_Frozen):
 class Layout(_Frozen):
     """How a file that is not canonical maps to a schema. Steps in order: filter, melt, columns, values.
 
-    A source is a column name or position (``#3``, from 1), ``@row @file @key @index``, ``const:TEXT`` or
-    ``coalesce:a|b`` (the first that holds a value).
+    A source is a column name or position (``#3``, from 1), ``@row @file @key @index``, ``const:TEXT``,
+    ``coalesce:a|b`` (the first that holds a value) or ``equals:a|b`` (1 where both hold the same text, 0 where not, nothing
+    where one holds no value). ``records`` is the key of a JSON object that the records lie under.
     """
 
     columns: dict[str, str] = Field(default_factory=dict)
@@ -55,6 +56,7 @@ class Layout(_Frozen):
     values: dict[str, str | dict[str, str]] = Field(default_factory=dict)
     delimiter: str | None = None
     header: bool = True
+    records: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +136,7 @@ def read(
     for path in expand(paths):
         try:
             data = path.read_bytes()
-            raw = read_raw(path, data, delimiter=layout.delimiter, header=layout.header)
+            raw = read_raw(path, data, delimiter=layout.delimiter, header=layout.header, records=layout.records)
             frame, places = _mapped(raw, layout, schema, demanded)
         except InputError as error:
             faults += error.faults
@@ -330,6 +332,8 @@ class _Columns:
         if source.startswith("coalesce:"):
             candidates = [self.resolve(part) for part in _parts(source)]
             return [next((c for c in cells if not is_missing(c)), "") for cells in zip(*candidates, strict=True)]
+        if source.startswith("equals:"):
+            return [_same(cells) for cells in zip(*(self.resolve(part) for part in _parts(source)), strict=True)]
         special = self.special.get(source)
         if special is not None:
             return special
@@ -344,7 +348,12 @@ class _Columns:
 
 
 def _parts(source: str) -> list[str]:
-    return source.removeprefix("coalesce:").split("|") if source.startswith("coalesce:") else [source]
+    kind, _, rest = source.partition(":")
+    return rest.split("|") if kind in {"coalesce", "equals"} else [source]
+
+
+def _same(cells: tuple[str, ...]) -> str:
+    return "" if any(map(is_missing, cells)) else str(int(len(set(cells)) == 1))
 
 
 def _filtered(table: _Columns, layout: Layout) -> _Columns:

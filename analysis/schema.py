@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.errors import Fault, plain
 
+TRUTH = frozenset({"true", "false", "yes", "no", "t", "f", "y", "n", "correct", "incorrect", "pass", "fail"})
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null"})
 """Spellings of *no value*, lower case. They count in number and choice columns only: a model may be called ``NA``."""
 
@@ -169,7 +170,10 @@ def _numbers(column: Column, cells: list[str], place: Place) -> tuple[list[float
             try:
                 value = float(cell.replace("_", "no digit"))  # float() would read 1_0 as 10
             except ValueError:
-                faults.append(_fault(column, cell, place(row), "is not a number", "Leave it empty if there is none"))
+                fix = "Leave it empty if there is none"
+                if cell.strip().lower() in TRUTH:
+                    fix = f"Say what it means: values: {{{column.name}: {{{cell.strip()}: 1, …}}}} in -f"
+                faults.append(_fault(column, cell, place(row), "is not a number", fix))
             else:
                 if not math.isfinite(value) and column.finite:
                     faults.append(_fault(column, cell, place(row), "is not a finite number", "Leave it empty"))

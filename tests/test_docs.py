@@ -13,6 +13,7 @@ import pytest
 from analysis.cli import COMMANDS
 from analysis.cli.options import ask
 from analysis.errors import InputError
+from analysis.studies.churn import schemas as churn
 from analysis.studies.recipe_card.cells import COUNTS, RUNS
 from analysis.studies.tail_shape.scores import SCORES
 from data.examples import make
@@ -31,7 +32,10 @@ def test_every_command_is_in_the_readme(command: str) -> None:
     assert f"gatebook {command}" in README
 
 
-@pytest.mark.parametrize("column", [c.name for schema in (RUNS, COUNTS, SCORES) for c in schema.columns])
+SCHEMAS = (RUNS, COUNTS, SCORES, churn.ATTEMPTS, churn.COUNTS, churn.GREEDY)
+
+
+@pytest.mark.parametrize("column", [c.name for schema in SCHEMAS for c in schema.columns])
 def test_every_column_is_in_the_dictionary(column: str) -> None:
     assert f"`{column}`" in DICTIONARY
 

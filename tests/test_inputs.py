@@ -77,6 +77,8 @@ class TestSources:
             ("const:", ["", ""]),
             ("coalesce:other|tag", ["o", "y"]),
             ("coalesce:#4|const:z", ["o", "z"]),
+            ("equals:tag|const:x", ["1", "0"]),
+            ("equals:tag|other", ["0", ""]),  # one holds no value
         ],
     )
     def test_a_source_gives_the_column_of_a_csv(self, load, source, cells):
@@ -93,6 +95,11 @@ class TestSources:
             {"a.json": '{"m": [0.5, 0.6], "n": [0.7]}'}, columns={"model": source, "seed": "@row", "score": "#1"}
         )
         assert columns(loaded)["model"] == cells
+
+    def test_records_lie_under_a_key(self, load):
+        text = '{"meta": {"n": 2}, "runs": {"m": [0.5, 0.6]}}'
+        loaded = load({"a.json": text}, records="runs", columns={"model": "@key", "seed": "@index", "score": "#1"})
+        assert columns(loaded) == {"model": ["m", "m"], "seed": ["0", "1"], "score": [0.5, 0.6]}
 
     def test_a_name_wins_over_a_position(self, load):
         loaded = load({"a.csv": "#2,score\n1,.5\n"}, columns={"seed": "#2"})

@@ -39,7 +39,7 @@ def _command(study: Study) -> click.Command:
 
     options: list[click.Parameter] = [
         click.Option(
-            [f"--{item.name.replace('_', '-')}"],
+            [f"--{item.name.rstrip('_').replace('_', '-')}", item.name],  # from_ is --from
             metavar=item.type.split(" |")[0].upper(),
             help=f"{comment(item)}; default {item.default}.",
         )

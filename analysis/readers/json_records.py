@@ -10,10 +10,14 @@ from typing import Any
 from analysis.errors import Fault, InputError, is_whole, plain
 from analysis.readers.raw import RawTable, cell_text, stem
 
+MOST_KEYS = 20
 
-def read_json(path: Path, text: str) -> RawTable:
-    """Read a JSON list of records or an object of lists."""
+
+def read_json(path: Path, text: str, records: str | None = None) -> RawTable:
+    """Read a JSON list of records or an object of lists, the whole file or what lies under the key ``records``."""
     value = _loads(path, text)
+    if records is not None:
+        value = _under(path, value, records)
     if isinstance(value, list):
         return _records(path, [(entry, f"record {i}", None, str(i - 1)) for i, entry in enumerate(value, start=1)])
     if isinstance(value, dict):
@@ -27,6 +31,15 @@ def read_json(path: Path, text: str) -> RawTable:
     raise InputError(
         Fault(file=path.name, what="holds one bare value", fix="Give a JSON list of records or an object of lists.")
     )
+
+
+def _under(path: Path, value: Any, key: str) -> Any:
+    known = list(value) if isinstance(value, dict) else []
+    if key not in known:
+        has = ", ".join(plain(name, width=60) for name in known[:MOST_KEYS]) or "none"
+        what = f"has no key {plain(repr(key), width=60)} at its top"
+        raise InputError(Fault(file=path.name, what=what, fix=f"Its keys: {has}; see `records`."))
+    return value[key]
 
 
 def read_json_lines(path: Path, text: str) -> RawTable:

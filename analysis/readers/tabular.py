@@ -25,7 +25,9 @@ PIECE, UNPACKED_LIMIT = 1 << 20, 4 << 30
 CELL_LIMIT = 16 * 1024 * 1024  # the csv module's own limit of 131,072 is shorter than one model answer
 
 
-def read_raw(path: Path, data: bytes, *, delimiter: str | None = None, header: bool = True) -> RawTable:
+def read_raw(
+    path: Path, data: bytes, *, delimiter: str | None = None, header: bool = True, records: str | None = None
+) -> RawTable:
     """Parse the bytes of one file.
 
     Parameters
@@ -38,6 +40,8 @@ def read_raw(path: Path, data: bytes, *, delimiter: str | None = None, header: b
         ``comma tab semicolon pipe space whitespace`` or one character; default by suffix.
     header
         Whether the first line of a delimited file names the columns.
+    records
+        Key of a JSON object that the records lie under.
 
     Raises
     ------
@@ -48,10 +52,12 @@ def read_raw(path: Path, data: bytes, *, delimiter: str | None = None, header: b
     if not data.strip():
         raise InputError(Fault(file=path.name, what="the file is empty", fix="Give a file with at least one row."))
     suffix = data_suffix(path)
+    if records is not None and suffix != ".json":
+        raise InputError(Fault(file=path.name, what="`records` names a key of a JSON object, and this file is none"))
     if suffix in BY_SUFFIX:
         table = _delimited(path, _text(path, data), _delimiter(delimiter, BY_SUFFIX[suffix]), header=header)
     elif suffix == ".json":
-        table = read_json(path, _text(path, data))
+        table = read_json(path, _text(path, data), records)
     elif suffix in {".jsonl", ".ndjson"}:
         table = read_json_lines(path, _text(path, data))
     elif suffix in {".parquet", ".arrow", ".feather"}:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.stats.binomial import TIE
 from analysis.stats.checks import checked_counts
-from analysis.stats.item_counts import checked_pairs, distinct_columns, split_law
+from analysis.stats.item_counts import distinct_totals, split_law
 from analysis.stats.item_tests import ItemTest
 from analysis.stats.relabelling import Whole, checked_threshold, relabelled_by_index, relabelled_by_test
 
@@ -83,7 +83,7 @@ def relabelled_bins(
     >>> (bins.improved / bins.items).round(3).tolist(), (bins.deteriorated / bins.items).round(3).tolist()
     ([0.2..., 0.0], [0.0, 0.1...])
     """
-    groups, _, sizes = _groups(k_baseline, n_baseline, k_candidate, n_candidate)
+    groups, sizes = distinct_totals(k_baseline, n_baseline, k_candidate, n_candidate)
     direction = relabelled_by_index(*groups, threshold=checked_threshold(s_diff, cut))
     return _binned(groups, sizes, direction, edges)
 
@@ -106,7 +106,7 @@ def relabelled_test_bins(
     >>> (bins.improved / bins.items).round(3).tolist()
     [0.0..., 0.0]
     """
-    groups, _, sizes = _groups(k_baseline, n_baseline, k_candidate, n_candidate)
+    groups, sizes = distinct_totals(k_baseline, n_baseline, k_candidate, n_candidate)
     return _binned(groups, sizes, relabelled_by_test(*groups, test=test, level=level), edges)
 
 
@@ -154,12 +154,6 @@ def half_sample_bins(
     )
     with np.errstate(invalid="ignore"):
         return HalfSampleBins(items=items.astype(np.float64), mean_change=total / items)
-
-
-def _groups(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> tuple[Whole, NDArray[np.intp], Whole]:
-    """Distinct totals with their samples, where every item's is, and how often each occurs."""
-    before, samples, after, others = checked_pairs(k1, n1, k2, n2)
-    return distinct_columns(np.stack([before + after, samples, others]))
 
 
 def _binned(groups: Whole, sizes: Whole, direction: NDArray[np.int8], edges: ArrayLike) -> NullBins:

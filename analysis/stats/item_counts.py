@@ -66,6 +66,13 @@ def distinct_columns(rows: Whole) -> tuple[Whole, NDArray[np.intp], Whole]:
     return np.stack(np.unravel_index(there, sizes)), place[key], times[there]
 
 
+def distinct_totals(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> tuple[Whole, Whole]:
+    """Distinct totals with their samples, rows k₁ + k₂, n₁, n₂, and how many items have each."""
+    (first, m1, second, m2), _, times = distinct_columns(checked_pairs(k1, n1, k2, n2))
+    groups, place, _ = distinct_columns(np.stack([first + second, m1, m2]))
+    return groups, np.bincount(place, times).astype(np.int64)
+
+
 def log_choose(n: Whole, k: Whole) -> Floats:
     """Logarithm of the binomial coefficient."""
     return np.asarray(-np.log1p(n) - betaln(n - k + 1, k + 1))

@@ -160,7 +160,12 @@ def item_power(
         if not 0 <= rate <= 1:
             raise ValueError(f"{name} = {rate!r}: give a probability between 0 and 1")
     k1, k2 = (np.arange(int(checked_whole("n", n, least=1)) + 1) for n in (n_baseline, n_candidate))
-    p = change_tests(np.repeat(k1, k2.size), n_baseline, np.tile(k2, k1.size), n_candidate, test=test)
+    first, second = np.repeat(k1, k2.size), np.tile(k2, k1.size)
+    if n_baseline == n_candidate:  # swapping versions, or correct and wrong, leaves p as it is: a quarter will do
+        first, second = np.minimum(first, second), np.maximum(first, second)
+        upper = first + second > n_baseline
+        first, second = np.where(upper, n_baseline - second, first), np.where(upper, n_baseline - first, second)
+    p = change_tests(first, n_baseline, second, n_candidate, test=test)
     reached = p.reshape(k1.size, k2.size) <= level * (1 + TIE)
     return float(
         _binomial(n_baseline, np.array([p_baseline]))[0] @ reached @ _binomial(n_candidate, np.array([p_candidate]))[0]

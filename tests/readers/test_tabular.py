@@ -140,6 +140,13 @@ class TestJson:
         table = raw("a.json", text)
         assert (table.columns, table.rows) == (columns, rows)
 
+    def test_records_under_a_key_that_is_not_there(self):
+        for text in ('{"runs": [1]}', "[1, 2]"):
+            with pytest.raises(InputError, match=r"no key 'run' at its top\. Its keys: (runs|none)"):
+                read_raw(Path("a.json"), text.encode(), records="run")
+        with pytest.raises(InputError, match="names a key of a JSON object"):
+            read_raw(Path("a.csv"), b"a\n1\n", records="run")
+
     def test_an_object_of_lists_says_key_and_position(self):
         table = raw("a.json", '{"bert": [0.5, 0.6], "t5": [0.7]}')
         assert table.keys == ["bert", "bert", "t5"]

@@ -17,6 +17,7 @@ from analysis.stats import (
     association,
     benjamini_hochberg,
     bins_of,
+    breadth_ratio,
     change_counts,
     change_tests,
     clinical_cutoffs,
@@ -25,6 +26,7 @@ from analysis.stats import (
     graded_relabelling_null,
     half_sample_bins,
     half_sample_null,
+    halved,
     item_power,
     item_reliability,
     item_reliability_from_counts,
@@ -35,6 +37,8 @@ from analysis.stats import (
     pass_at,
     regressed_score,
     relabelled_bins,
+    relabelled_test_bins,
+    relabelled_tests_null,
     relabelling_null,
     reliable_change,
     samples_for_reliability,
@@ -871,3 +875,60 @@ class TestRelabelling:
         for bad in ({"s_diff": 0}, {"s_diff": 0.1, "cut": -1}):
             with pytest.raises(ValueError, match="give a positive number"):
                 relabelling_null([1], 2, [1], 2, **bad)
+
+
+class TestRelabelledTests:
+    def test_explicit_sum(self):
+        # every split of the total, weighted by scipy's hypergeometric law, tested by scipy's Fisher test
+        k1, n1, k2, n2 = (np.array(x) for x in ([5, 0, 7], [10, 4, 9], [7, 3, 1], [10, 6, 9]))
+        expected = [0.0, 0.0]
+        for a, m, b, o in zip(k1, n1, k2, n2, strict=True):
+            for x in range(max(0, a + b - o), min(m, a + b) + 1):
+                p = fisher_exact([[x, a + b - x], [m - x, o - (a + b - x)]]).pvalue
+                weight = hypergeom.pmf(x, m + o, a + b, m)
+                if p <= 0.05:
+                    expected[int((a + b - x) / o < x / m)] += weight
+        null = relabelled_tests_null(k1, n1, k2, n2, test="fisher", level=0.05)
+        assert (null.improved, null.deteriorated) == pytest.approx(expected, abs=1e-12)
+        assert null.n_items == 3
+
+    def test_level_is_kept_given_the_total(self):
+        # a conditional test flags at most its level of every total
+        k = np.arange(11)
+        null = relabelled_tests_null(k, 10, k[::-1], 10, test="fisher", level=0.05)
+        assert null.probability.max() <= 0.05 + 1e-12
+
+    def test_bins_add_up_to_the_null(self):
+        counts = (K1, 10, K2, 10)
+        null = relabelled_tests_null(*counts, test="boschloo", level=0.01)
+        bins = relabelled_test_bins(*counts, test="boschloo", level=0.01, edges=[0, 0.2, 0.4, 0.6, 0.8, 1])
+        assert bins.items.sum() == pytest.approx(K1.size, abs=1e-9)
+        assert (bins.improved.sum(), bins.deteriorated.sum()) == pytest.approx(
+            (null.improved, null.deteriorated), abs=1e-9
+        )
+
+    def test_halves_of_counts(self):
+        first, m, second, o = halved([0, 3, 5], [4, 5, 5])
+        np.testing.assert_array_equal(first + second, [0, 3, 5])
+        np.testing.assert_array_equal(m + o, [4, 5, 5])
+        assert ((first <= m) & (second <= o)).all()
+
+    def test_certain_flags_have_no_variance(self):
+        # 3 of 3 against none: every deal is flagged, and the last digit of a law may pass 1
+        null = relabelling_null([3] * 5, 3, [0] * 5, 3, s_diff=0.1)
+        assert null.variance >= 0
+        assert flag_law(null)[1].sum() == pytest.approx(1, abs=1e-12)
+
+
+class TestBreadthRatio:
+    def test_published(self):
+        # study spec, section A: .6963 [.654, .738] and .8947 [.861, .926], bootstrap over items
+        for improved, raised, n, limits in ((321, 461, 952, (0.654, 0.738)), (306, 342, 652, (0.861, 0.926))):
+            ratio, *found = breadth_ratio(improved, raised, n, level=0.95, n_resamples=20_000, rng=np.random.PCG64(1))
+            assert ratio == improved / raised
+            assert found == pytest.approx(limits, abs=0.003)
+
+    @pytest.mark.parametrize("counts", [(2, 1, 5), (1, 6, 5), (0, 0, 5), (-1, 2, 5)])
+    def test_refusals(self, counts):
+        with pytest.raises(ValueError, match="counts that nest"):
+            breadth_ratio(*counts, level=0.95, n_resamples=10, rng=np.random.PCG64(1))

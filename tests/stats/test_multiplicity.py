@@ -6,12 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests  # statsmodels 0.15.0
 
-from analysis.stats import benjamini_hochberg, bonferroni, budget_p_value, holm, rejects
+from analysis.stats import benjamini_hochberg, benjamini_yekutieli, bonferroni, budget_p_value, holm, rejects
 
 # Benjamini and Hochberg 1995, J. R. Stat. Soc. B 57:289, the thrombolysis example; published-numbers E7
 PUBLISHED = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344]
 PUBLISHED += [0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0]
-METHODS = [(bonferroni, "bonferroni", 3), (holm, "holm", 3), (benjamini_hochberg, "fdr_bh", 4)]
+METHODS = [
+    (bonferroni, "bonferroni", 3),
+    (holm, "holm", 3),
+    (benjamini_hochberg, "fdr_bh", 4),
+    (benjamini_yekutieli, "fdr_by", 3),  # count: statsmodels 0.15.0
+]
 
 
 @pytest.mark.parametrize(("adjust", "name", "count"), METHODS)

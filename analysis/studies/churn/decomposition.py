@@ -207,24 +207,21 @@ def decompose(versions: Versions, greedy: Greedy | None, params: Params) -> Deco
 
 def headline(found: Decomposition) -> str:
     """One honest sentence with its numbers."""
-    versions, classes, net = found.versions, found.classes, found.everything.net
-    paper = found.units[0]
+    versions, classes, net, index = found.versions, found.classes, found.everything.net, found.published[0]
     text = (
         f"From {versions.baseline.name} to {versions.candidate.name} the mean moves by {number(net.net, 3)}: {number(net.gains, 3)} "
         f"gained less {number(net.losses, 3)} lost. {classes.flagged:,} of {plural(versions.n_items, 'item')} "
         f"({prob(classes.flagged / versions.n_items)}) changed reliably, {classes.improved:,} for the better and "
-        f"{classes.deteriorated:,} for the worse ({classes.name}, false discovery rate {number(found.params.fdr)})"
+        f"{classes.deteriorated:,} for the worse ({classes.name}, false discovery rate {number(found.params.fdr)}"
+        f"{_if_dealt(classes.null)})."
     )
-    if classes.null is not None:
-        text += f"; samples dealt at random would give {number(classes.null.mean, 3)}"
-    if paper.churn_all is not None and found.published[0].null is not None:
-        text += (
-            f". The published index flags {found.published[0].flagged:,}, of which relabelled samples alone give "
-            f"{number(found.published[0].null.mean, 3)}"
-        )
-    else:
-        text += f". The published index says nothing: {found.published[0].problem}"
-    return text + "."
+    if index.flagged is None:
+        return f"{text} The published index says nothing: {index.problem}."
+    return f"{text} The published index flags {index.flagged:,}{_if_dealt(index.null)}."
+
+
+def _if_dealt(null: FlagNull | None) -> str:
+    return "" if null is None else f"; {number(null.mean, 3)} if samples were dealt at random"
 
 
 def greedy_headline(whole: Discordant, params: Params) -> str:

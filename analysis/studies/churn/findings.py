@@ -31,6 +31,7 @@ PAPER_FLAGGED = {"SD of analysable items": (321, 270), "SD of all items": (220, 
 PAPER_MISSED, PAPER_CHANGED, PAPER_FALSE, PAPER_FLAGS, PAPER_UNCHANGED = 179, 426, 82, 329, 1571
 PAPER_RELIABILITY = (0.9725, 0.966)
 FEW_SAMPLES = 4
+NEARLY_ALL = 0.95  # share of items whose repeats agree, as no sampling at a temperature gives
 
 
 def what_holds_up(found: Decomposition | None, params: Params) -> Table:
@@ -292,12 +293,13 @@ def _samples(found: Decomposition) -> Iterator[tuple[str, str, str]]:
 def _repeats(found: Decomposition) -> Iterator[tuple[str, str, str]]:
     for version in (found.versions.baseline, found.versions.candidate):
         agree = version.agree(binary=found.versions.binary)
-        if agree.all():
+        if agree.mean() >= NEARLY_ALL:
+            how = "every item" if agree.all() else f"{int(agree.sum()):,} of {plural(len(agree), 'item')}"
             yield (
                 "identical repeats",
                 version.name,
-                "all attempts of every item agree, as temperature 0 or a cache makes them: repeats measure once, and tests that count "
-                "them as samples are too sure",
+                f"all attempts of {how} agree, as temperature 0 or a cache makes them: repeats then measure once, and a test that counts "
+                "them as samples is too sure",
             )
 
 

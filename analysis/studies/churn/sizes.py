@@ -42,20 +42,20 @@ def size(params: SizeParams) -> tuple[Sentence, Table]:
 
 
 def samples_needed(params: SizeParams) -> int | None:
-    """Fewest samples per version from which on the power holds, by bisection and a walk back; None beyond the most."""
+    """Fewest samples per version from which on the power holds, by doubling and bisection; None beyond the most."""
 
-    def reaches(k: int) -> bool:
-        return _power(params.from_, params.to, k, params.alpha, params.test) >= params.power
+    def holds(k: int) -> bool:
+        window = range(k, min(k + WINDOW, MOST_SAMPLES + 1))
+        return all(_power(params.from_, params.to, n, params.alpha, params.test) >= params.power for n in window)
 
-    if not all(reaches(k) for k in range(MOST_SAMPLES - WINDOW, MOST_SAMPLES + 1)):
+    low, high = 1, 2
+    while high < MOST_SAMPLES and not holds(high):
+        low, high = high + 1, min(2 * high, MOST_SAMPLES)
+    if high == MOST_SAMPLES and not holds(high):
         return None
-    low, high = 1, MOST_SAMPLES - WINDOW
     while low < high:
         middle = (low + high) // 2
-        if all(reaches(k) for k in range(middle, middle + WINDOW)):
-            high = middle
-        else:
-            low = middle + 1
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return low
 
 
