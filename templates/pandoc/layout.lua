@@ -3,14 +3,17 @@ local layout = {}
 
 local SIZES = { 9, 8.5, 8, 7.5, 7, 6.5 }
 local BOLD, SLACK, INSET = 1.07, 1.03, 0.9 -- factors of a width; INSET is both sides of a cell in em
-local ZWSP = "\u{200b}"
+local ZWSP, NBSP = "\u{200b}", "\u{a0}"
 local LONGEST = 12 -- characters of a word that is broken as the last resort
 local COMFORT = 9 -- em that a column of words keeps while smaller type or a turned page can give them
 local SHORT = 16 -- lines of a table that is kept on one page
 
 local function width(text, advances)
   local sum = 0
-  for _, code in utf8.codes(text) do sum = sum + (advances[utf8.char(code)] or 1) end
+  for _, code in utf8.codes(text) do
+    local char = utf8.char(code)
+    sum = sum + (advances[char == NBSP and " " or char] or 1)
+  end
   return sum
 end
 
@@ -68,6 +71,11 @@ local function placed(tbl)
   return out
 end
 
+-- No line begins with a full stop (Unicode line breaking, LB13): the halves of [.01, .06] stay together.
+local function glued(text)
+  return (text:gsub(" %.", NBSP .. "."))
+end
+
 -- Widths in em of the columns: unbroken, and at the least when `breaker` may break words.
 local function measured(cells, columns, breaker, advances)
   local natural, least = {}, {}
@@ -84,10 +92,9 @@ local function measured(cells, columns, breaker, advances)
       if (entry.span == 1) == single then
         local factor = (entry.head and BOLD or 1) * SLACK
         local sign = entry.status and 1.2 or 0
-        local whole = entry.number and not entry.head -- a number, or an interval, is never broken
         local longest = 0
-        for word in entry.text:gmatch(whole and ".+" or "[^ ]+") do
-          local broken = whole and word or breaker(word)
+        for word in glued(entry.text):gmatch("[^ ]+") do
+          local broken = (entry.number and not entry.head) and word or breaker(word)
           for piece in (broken .. ZWSP):gmatch("(.-)" .. ZWSP) do longest = math.max(longest, width(piece, advances)) end
         end
         raise(natural, entry, width(entry.text, advances) * factor + INSET + sign)

@@ -1,6 +1,7 @@
 """The PDF: the same numbers as the page, whole tables, no text that runs, no glyph that is missing."""
 
 import io
+import itertools
 import re
 
 import pytest
@@ -149,6 +150,23 @@ def test_no_table_runs_over_the_edge():
         page.extract_text(visitor_text=right_edge)
     assert max(edges) < 595 - 20 / 25.4 * 72
     assert "x" * 12 in words(pdf)
+
+
+def test_intervals_never_run_into_the_column_before():
+    # no line begins with a full stop, so that the halves of an interval without leading zeros cannot part
+    columns = ["model", *(f"interval {i}" for i in range(16))]
+    pdf = render_pdf(notebook(table_cell("tbl-w", "W", columns, [["m", *["[.0123, .0654]"] * 16]])))
+    starts = []
+
+    def left_edge(text, cm, tm, font, size):
+        if text.strip() == "[.0123, .0654]":
+            starts.append(tm[4] * cm[0] + cm[4])
+
+    for page in pages(pdf):
+        page.extract_text(visitor_text=left_edge)
+    assert len(starts) == 16
+    widest = min(b - a for a, b in itertools.pairwise(sorted(starts)))
+    assert widest > 14 * 0.4 * 6.5  # fourteen characters at the smallest size
 
 
 def test_wrapping_inside_a_wide_table_keeps_the_words():
