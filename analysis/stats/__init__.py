@@ -64,6 +64,7 @@ from analysis.stats.operating import (
 )
 from analysis.stats.paired import mcnemar_exact
 from analysis.stats.pass_rates import pass_all, pass_at
+from analysis.stats.rate_mixture import RateMixture, posterior_change, rate_mixture
 from analysis.stats.relabelling import (
     FlagNull,
     flag_law,
@@ -132,6 +133,7 @@ __all__ = [
     "NetChange",
     "NullBins",
     "PowerSize",
+    "RateMixture",
     "ReliableChange",
     "SplitHalf",
     "ThresholdScan",
@@ -202,9 +204,11 @@ __all__ = [
     "peeking_probability",
     "percentile_interval",
     "permutations",
+    "posterior_change",
     "posterior_over_budget",
     "profile_interval",
     "prompts_needed",
+    "rate_mixture",
     "refit_gpd",
     "regressed_score",
     "rejects",

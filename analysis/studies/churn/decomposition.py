@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from analysis.errors import plain
 from analysis.inputs import Input
-from analysis.present.format import number, plural, prob
+from analysis.present.format import level, number, plural, prob
 from analysis.present.prose import listed, sentence_case
 from analysis.results import Figure, Gate, Outcome
 from analysis.stats import FlagNull, ReliableChange, TrueChange, analysable, true_change
@@ -22,6 +22,7 @@ from .gate import gate_of
 from .greedy import CrossTable, Discordant, aligned, cross_table, discordant
 from .noise import at_least
 from .parameters import Params
+from .true_rates import TELLING, TrueRates, estimate
 from .versions import Greedy, Versions, collect, samples_of
 
 Rows = npt.NDArray[np.bool_]
@@ -64,7 +65,7 @@ class Decomposition:
     """Everything the tables are views of.
 
     ``rows`` marks the analysable items; ``corrected`` and ``spread`` hold the corrected index and the true change by
-    population; ``parts`` are the domains; ``directions`` hold the class of every item by method, ``crosses`` the greedy answers
+    population, ``rates`` the estimated law of true rates; ``parts`` are the domains; ``directions`` hold the class of every item by method, ``crosses`` the greedy answers
     against the classes.
     """
 
@@ -77,6 +78,7 @@ class Decomposition:
     analysable: Change | None
     parts: tuple[Change, ...]
     spread: Mapping[str, TrueChange | None]
+    rates: TrueRates | None
     directions: Mapping[str, Directions | None]
     crosses: tuple[CrossTable, ...]
     units: tuple[ChurnUnit, ChurnUnit]
@@ -152,6 +154,7 @@ def _outcome(
             tables.readings(found),
             tables.net(found, params),
             tables.noise(found),
+            evidence_tables.true_rates(found, params),
             tables.domains(found, params),
             evidence_tables.difficulty(found, params),
             greedy_tables.cross(found.crosses if found else ()),
@@ -195,6 +198,7 @@ def decompose(versions: Versions, greedy: Greedy | None, params: Params) -> Deco
             "analysable": _true_change(versions, rows, indices["analysable"]),
             "full": _true_change(versions, everything, indices["full"]),
         },
+        rates=estimate(versions, params),
         directions={"paper": by_rule[readings[0].name], "corrected": by_rule[classes.name]},
         crosses=_crosses(versions, greedy, by_rule),
         units=(
@@ -215,6 +219,9 @@ def headline(found: Decomposition) -> str:
         f"{classes.deteriorated:,} for the worse ({classes.name}, false discovery rate {number(found.params.fdr)}"
         f"{_if_dealt(classes.null)})."
     )
+    if found.rates is not None:
+        moved = found.rates.telling
+        text += f" An estimated {prob(moved.rose)} of all items truly rose and {prob(moved.fell)} fell by more than {level(TELLING)}."
     if index.flagged is None:
         return f"{text} The published index says nothing: {index.problem}."
     return f"{text} The published index flags {index.flagged:,}{_if_dealt(index.null)}."
@@ -257,7 +264,7 @@ def _figure_texts(found: Decomposition) -> dict[str, str]:
         else f"{index.change.improved:,} items above the cut, {index.change.deteriorated:,} below minus the cut, "
         f"{index.change.unchanged:,} between.",
         "domains": f"Mean change: {listed(moves, most=8)}." if moves else "The data name no domains.",
-        "difficulty": "Items that start low can only rise and items that start high can only fall: the grey bars show what "
+        "difficulty": "Items that start low can only rise and items that start high can only fall: the pale bars show what "
         "that alone gives.",
         "net": f"Gained {number(net.gains, 3)}, lost {number(net.losses, 3)}, net {number(net.net, 3)}, over "
         f"{plural(net.n_items, 'item')}.",

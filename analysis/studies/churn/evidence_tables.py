@@ -28,7 +28,7 @@ from analysis.stats.item_tests import MOST_TABLES
 from .classes import Index, tested
 from .domains import overall
 from .parameters import Params
-from .tables import GREEDY_ALONE, tests_name
+from .tables import GREEDY_ALONE, interval, tests_name
 from .versions import Floats, Version, Versions
 
 if TYPE_CHECKING:
@@ -62,6 +62,32 @@ def difficulty(found: Decomposition | None, params: Params) -> Table:
             "A dash: no item in the bin, or graded scores, for which there is no exact law.",
         ),
         empty=GREEDY_ALONE if found is None else "no item is analysable",
+    )
+
+
+def true_rates(found: Decomposition | None, params: Params) -> Table:
+    """Items that truly rose or fell, whether or not a test can see them."""
+    sure = level(1 - params.alpha)
+    rows = found.rates.moves if found is not None and found.rates is not None else ()
+    return Table(
+        id="true-rates",
+        title="Estimated shares of all items whose true rate moved, seen by a test or not.",
+        columns=(
+            TableColumn(key="beyond", label="moved by more than", kind="level"),
+            TableColumn(key="rose", label="share", kind="share", group="rose"),
+            TableColumn(key="rose_interval", label=f"{sure} interval", kind="interval", group="rose"),
+            TableColumn(key="fell", label="share", kind="share", group="fell"),
+            TableColumn(key="fell_interval", label=f"{sure} interval", kind="interval", group="fell"),
+        ),
+        rows=tuple(
+            (move.beyond, move.rose, interval(move.rose_interval), move.fell, interval(move.fell_interval))
+            for move in rows
+        ),
+        notes=(
+            "The law of both versions' true rates over the items, by nonparametric maximum likelihood on a grid; intervals by resampling "
+            "items. It says how many moved, not which: for that the table of items has each item's probabilities.",
+        ),
+        empty=GREEDY_ALONE if found is None else "graded scores: the law is estimated from counts",
     )
 
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from analysis.present.format import level, number, plural, prob
 from analysis.results import Check, Gate, Verdict
 from analysis.sections import gate_over
-from analysis.stats import clopper_pearson_lower, clopper_pearson_upper, item_power
+from analysis.stats import clopper_pearson_lower, clopper_pearson_upper
 
 from .domains import Change
 
 if TYPE_CHECKING:
     from .decomposition import Decomposition
 
-FALL = (0.9, 0.5)
 NO_RULE = (
     "no rule was set: give max_deteriorated or domain_floor, best in a rule that is locked before the samples are drawn"
 )
@@ -66,15 +63,11 @@ def _budget(found: Decomposition, limit: float) -> Check:
 
 
 def _unseen(found: Decomposition) -> str:
-    """How likely a real fall is to be flagged: what a count of flags cannot know."""
-    versions, classes = found.versions, found.classes
-    if found.params.method != "corrected" or not versions.binary or not classes.flagged:
+    """What a count of flags cannot know: how many items fell unseen."""
+    if found.rates is None:
         return ""
-    n1, n2 = (int(np.median(version.n)) for version in (versions.baseline, versions.candidate))
-    power = item_power(*FALL, n1, n2, alpha=classes.level, test=found.params.test)
-    return (
-        f" (flagged items; a fall from {level(FALL[0])} to {level(FALL[1])} is flagged with probability {prob(power)})"
-    )
+    moved = found.rates.telling
+    return f" (items that are flagged; an estimated share of {prob(moved.fell)} truly fell by more than {level(moved.beyond)})"
 
 
 def _floor(part: Change, floor: float) -> Check:

@@ -11,13 +11,14 @@ from analysis.present.table import Table, TableColumn
 
 from .parameters import Params
 from .tables import DETERIORATED, GREEDY_ALONE, IMPROVED, UNCHANGED
+from .true_rates import TELLING
 
 if TYPE_CHECKING:
     from .decomposition import Decomposition
 
 WORDS = {1: f"reliably {IMPROVED}", 0: UNCHANGED, -1: f"reliably {DETERIORATED}"}
 MOST_SHOWN = 20
-SHOWN = (0, 1, 2, 4, 6, 7, 8, 9, 11)  # columns that fit a page
+SHOWN = (0, 1, 2, 4, 6, 7, 8, 9, 14)  # columns that fit a page
 CLIP, N_BINS = 12.0, 50
 
 
@@ -28,7 +29,11 @@ def items(found: Decomposition | None) -> Table:
         title="Every item.",
         columns=_COLUMNS,
         rows=tuple(_rows(found)) if found else (),
-        notes=("A dash under p: 0 or 1 in both versions, so that there is nothing to test.",),
+        notes=(
+            "A dash under p: 0 or 1 in both versions, so that there is nothing to test.",
+            f"Probability: that the true rate rose or fell by more than {level(TELLING)}, and that a change of any size has the other sign or "
+            "none (local false sign rate), given the law of true rates over all items.",
+        ),
         empty=GREEDY_ALONE,
     )
 
@@ -106,9 +111,17 @@ _COLUMNS = (
     TableColumn(key="rci", label="RCI", kind="number", group="published"),
     TableColumn(key="p", label="p", kind="p_value", group="exact test"),
     TableColumn(key="q", label="q", kind="p_value", group="exact test"),
+    TableColumn(key="rose", label="rose", kind="prob", group="probability"),
+    TableColumn(key="fell", label="fell", kind="prob", group="probability"),
+    TableColumn(key="false_sign", label="false sign", kind="prob", group="probability"),
     TableColumn(key="class_paper", label="published", group="class"),
     TableColumn(key="class_corrected", label="corrected", group="class"),
 )
+
+
+def _probabilities(found: Decomposition, i: int) -> tuple[float | None, ...]:
+    rates = found.rates
+    return (None,) * 3 if rates is None else (float(rates.rose[i]), float(rates.fell[i]), float(rates.false_sign[i]))
 
 
 def _rows(found: Decomposition) -> list[tuple[Any, ...]]:
@@ -133,6 +146,7 @@ def _rows(found: Decomposition) -> list[tuple[Any, ...]]:
             tested["rci"][i],
             tested["p"][i],
             tested["q"][i],
+            *_probabilities(found, i),
             None if paper is None else WORDS[int(paper[i])],
             None if exact is None else WORDS[int(exact[i])],
         )
