@@ -29,11 +29,13 @@ from .classes import Index, tested
 from .domains import overall
 from .parameters import Params
 from .tables import GREEDY_ALONE, interval, tests_name
+from .true_rates import MOST_COUNTS
 from .versions import Floats, Version, Versions
 
 if TYPE_CHECKING:
     from .decomposition import Decomposition
 
+NO_LAW = f"graded scores, or more than {MOST_COUNTS:,} different pairs of counts: the law is not estimated"
 PLANNED_SAMPLES = (3, 5, 10, 20, 30, 50)
 PLANNED_CHANGES = ((0.5, 0.7), (0.5, 0.9), (0.9, 0.5))
 
@@ -87,7 +89,7 @@ def true_rates(found: Decomposition | None, params: Params) -> Table:
             "The law of both versions' true rates over the items, by nonparametric maximum likelihood on a grid; intervals by resampling "
             "items. It says how many moved, not which: for that the table of items has each item's probabilities.",
         ),
-        empty=GREEDY_ALONE if found is None else "graded scores: the law is estimated from counts",
+        empty=GREEDY_ALONE if found is None else NO_LAW,
     )
 
 

@@ -15,6 +15,7 @@ from .versions import Versions
 Floats = npt.NDArray[np.float64]
 Limits = tuple[float, float]
 
+MOST_COUNTS = 20_000  # different pairs of counts; beyond them the likelihood does not fit
 MOVES = (0.1, 0.2, 0.4)
 TELLING = 0.2  # the move that items and sentences speak of
 RESAMPLES, STEPS = 100, 300  # of items, and of the algorithm in each, from the law of all items
@@ -50,10 +51,10 @@ class TrueRates:
 
 
 def estimate(versions: Versions, params: Params) -> TrueRates | None:
-    """The law of true rates over all compared items; None for graded scores."""
-    if not versions.binary:
-        return None
+    """The law of true rates over all compared items; None for graded scores and for too many different counts."""
     counts = (versions.baseline.total, versions.baseline.n, versions.candidate.total, versions.candidate.n)
+    if not versions.binary or len(np.unique(np.stack(counts), axis=1).T) > MOST_COUNTS:
+        return None
     law = rate_mixture(*counts)
     resampled = _resampled(counts, law, params)
     moves = []
