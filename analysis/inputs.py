@@ -332,7 +332,7 @@ class _Columns:
         if source.startswith("coalesce:"):
             candidates = [self.resolve(part) for part in _parts(source)]
             return [next((c for c in cells if not is_missing(c)), "") for cells in zip(*candidates, strict=True)]
-        if source.startswith("equals:"):
+        if source.startswith("equals:") and len(_parts(source)) > 1:
             return [_same(cells) for cells in zip(*(self.resolve(part) for part in _parts(source)), strict=True)]
         special = self.special.get(source)
         if special is not None:

@@ -126,7 +126,7 @@ def cell(kind: Kind, value: Any) -> str:
         case "fraction":
             return f"{value['k']}/{value['n']}"
         case "interval":
-            return f"[{number(value['low'], 3)}, {number(value['high'], 3)}]"
+            return f"[{_limit(value['low'])}, {_limit(value['high'])}]"
         case "bound":
             return f"{value['k']}/{value['n']} / {prob(value['upper'])} {value['status']}"
         case "text":
@@ -134,6 +134,13 @@ def cell(kind: Kind, value: Any) -> str:
         case _:
             shown = visible(value)
             return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+
+
+def _limit(value: float) -> str:
+    """An end of an interval: four decimals, as the papers print them."""
+    if abs(value) >= 10:
+        return number(value)
+    return prob(value, 4) if value >= 0 else "−" + prob(-value, 4)
 
 
 def visible(text: object) -> str:

@@ -21,11 +21,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NullBins:
-    """Expected items, improved and deteriorated per bin of the relabelled baseline score, shape (bins,)."""
+    """Expected items, improved and deteriorated, and mean change, per bin of the relabelled baseline score, shape (bins,).
+
+    The mean change is NaN in a bin that no relabelled score falls in.
+    """
 
     items: Floats
     improved: Floats
     deteriorated: Floats
+    mean_change: Floats
 
 
 @dataclass(frozen=True)
@@ -160,5 +164,9 @@ def _binned(groups: Whole, sizes: Whole, direction: NDArray[np.int8], edges: Arr
     weight = split_law(*groups) * sizes[:, None]
     share = np.minimum(np.arange(weight.shape[1]) / groups[1][:, None], 1.0)
     where, bins = bins_of(share, edges), np.asarray(edges).size - 1
-    parts = (weight, weight * (direction > 0), weight * (direction < 0))
-    return NullBins(*(np.bincount(where.ravel(), part.ravel(), bins).astype(np.float64) for part in parts))
+    total, samples, others = (row[:, None] for row in groups)
+    change = (total - np.arange(weight.shape[1])) / others - np.arange(weight.shape[1]) / samples
+    parts = (weight, weight * (direction > 0), weight * (direction < 0), weight * change)
+    items, up, down, moved = (np.bincount(where.ravel(), part.ravel(), bins).astype(np.float64) for part in parts)
+    with np.errstate(invalid="ignore"):
+        return NullBins(items=items, improved=up, deteriorated=down, mean_change=moved / items)

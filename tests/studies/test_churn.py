@@ -13,7 +13,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import boschloo_exact, ttest_1samp
+from scipy.stats import boschloo_exact, hypergeom, ttest_1samp
 
 from analysis.cli.options import ask
 from analysis.errors import InputError, ParameterError, UsageError
@@ -100,7 +100,7 @@ class TestPublishedPair:
         paper, corrected = units(published)["paper"], units(published)["corrected"]
         assert (paper.n_items, paper.n_analysable) == (2000, 952)
         assert (paper.improved, paper.unchanged, paper.deteriorated) == (321, 361, 270)
-        assert paper.s_diff == pytest.approx(0.0852, abs=1e-4)  # from rounded errors
+        assert paper.s_diff == pytest.approx(0.0852, abs=1e-4)  # fitted through known_reliability
         assert paper.churn_all == pytest.approx(0.2955, abs=1e-12)  # E1: 29.6 % of 2,000
         assert paper.churn_analysable == pytest.approx(0.621, abs=5e-4)
         assert paper.noise_floor * 952 == pytest.approx(348.5, abs=0.1)  # D13
@@ -117,7 +117,7 @@ class TestPublishedPair:
         assert (second["improved"], second["unchanged"], second["deteriorated"]) == (220, 526, 206)
         assert (first["strict"], second["strict"]) == ("220/526/206", "220/526/206")
         assert (first["min_samples"], second["min_samples"]) == (2, 3)
-        assert second["s_diff"] == pytest.approx(0.106, abs=5e-4)
+        assert second["s_diff"] == pytest.approx(0.106, abs=5e-4)  # fitted: how 1,048 items divide is not published
         assert first["mean_diff"] == pytest.approx(0.034559, abs=1e-6)
         assert first["mean_diff_interval"] == pytest.approx({"low": 0.00794, "high": 0.06118}, abs=1e-5)
         assert first["improved_interval"] == pytest.approx({"low": 0.3079, "high": 0.3678}, abs=1e-4)
@@ -132,16 +132,16 @@ class TestPublishedPair:
     def test_tests_and_families(self, published):
         found = rows(published, "sensitivity")
         expected = {  # section C and D12; Boschloo's deteriorated 117 to 127 over the solutions
-            "fisher, unadjusted": (136, 95),
-            "fisher, BH": (87, 56),
-            "boschloo, BH": (116, 77),
+            "fisher unadjusted": (136, 95),
+            "fisher with BH": (87, 56),
+            "boschloo with BH": (116, 77),
         }
         for rule, pair in expected.items():
             assert (found[rule]["improved"], found[rule]["deteriorated"]) == pair
-        assert found["boschloo, unadjusted"]["improved"] == 158
-        assert 117 <= found["boschloo, unadjusted"]["deteriorated"] <= 127
-        assert found["mid-p, BH"]["improved"] + found["mid-p, BH"]["deteriorated"] == 179
-        assert found["fisher, BY"]["improved"] + found["fisher, BY"]["deteriorated"] == 67
+        assert found["boschloo unadjusted"]["improved"] == 158
+        assert 117 <= found["boschloo unadjusted"]["deteriorated"] <= 127
+        assert found["mid-p with BH"]["improved"] + found["mid-p with BH"]["deteriorated"] == 179
+        assert found["fisher with BY"]["improved"] + found["fisher with BY"]["deteriorated"] == 67
 
     def test_noise(self, published):
         noise = rows(published, "noise", "null")
@@ -159,8 +159,9 @@ class TestPublishedPair:
     def test_true_change(self, published):
         # section C: signal 84 to 87 % over the analysable items, RMS of about .27 over 2,000
         here = next(row[3] for row in published.tables["what-holds-up"].rows if row[0] == "Churn in the aggregate")
-        assert "signal .865" in here
-        assert "RMS true change .269" in here
+        analysable, every = (part.split("RMS true change ")[1] for part in here.split("; "))
+        assert 0.84 <= float(analysable.split("signal ")[1].split()[0]) <= 0.87
+        assert float(every.split(",")[0]) == pytest.approx(0.27, abs=0.005)
 
     def test_disputed_points_carry_their_numbers(self, published):
         points = {row[0]: " ".join(row) for row in published.tables["what-holds-up"].rows}
@@ -168,7 +169,7 @@ class TestPublishedPair:
             "Two standard errors of a difference": ("591 of 952", ".621", "426", ".213", "21 % churn"),
             "False flags of greedy answers": ("82 of 329", ".249", ".052", ".420"),
             "Three samples suffice": ("3 samples from .9725, 4 from .966", ".100", ".295"),
-            "The empirical null": ("349 of the 591",),
+            "The empirical null": ("349 flags are expected", "591 were observed"),
         }.items():
             for number in numbers:
                 assert number in points[point]
@@ -176,7 +177,11 @@ class TestPublishedPair:
     def test_hypotheses_that_failed(self, published):
         # E5: H1 and H4 failed
         found = {(row[0], row[1][:2]): row[3] for row in published.tables["hypotheses"].rows}
-        assert (found["published", "H1"], found["published", "H4"]) == ("no", "no")
+        assert (found["published, analysable SD", "H1"], found["published, analysable SD", "H4"]) == ("no", "no")
+        # by the second reading 526 of 952, Wilson [.521, .584]: H1 holds; breadth 220 of 461: not shown
+        assert (found["published, full SD", "H1"], found["published, full SD", "H4"]) == ("yes", "not shown")
+        # flags of a test do not show that the rest did not change
+        assert (found["boschloo with BH", "H1"], found["boschloo with BH", "H4"]) == ("not shown", "not shown")
 
     def test_lattices_are_those_of_the_joint_table(self, published):
         with (EXAMPLES / "published_lattices.csv").open(encoding="utf-8", newline="") as file:
@@ -187,8 +192,6 @@ class TestPublishedPair:
         items = published.frames()["items"].dropna(subset=["p"])
         found = items["change"].mul(10).round().astype(int).value_counts().to_dict()
         assert found == llama
-        qwen = [int(row["items"]) for row in lattice if row["pair"].startswith("Qwen")]
-        assert sum(qwen) == 652
 
     def test_greedy_shares(self):
         # E2: 179 of 426 missed, 82 of 329 flags false, 82 of 1,571 unchanged items flagged
@@ -223,7 +226,7 @@ class TestExample:
             truth[key]["baseline"] == truth[key]["candidate"]
             for key in zip(paper["domain"], paper["item"], strict=True)
         ]
-        assert np.mean(same) > 0.3  # most of what the published index adds did not change
+        assert np.mean(same) > 0.5  # half of what the published index flags did not change
 
     def test_identity_over_items_and_domains(self, example):
         table = example.frames()["net"]
@@ -258,9 +261,13 @@ class TestExample:
         table = example.frames()["greedy"]
         for _, part in table.groupby("rule"):
             assert part[["improved", "unchanged", "deteriorated"]].to_numpy().sum() == 2000
-        errors = rows(example, "greedy-errors")["boschloo"]
-        assert errors["false_of_flags"]["k"] == errors["flagged_of_unchanged"]["k"]
-        assert errors["false_of_flags"]["n"] < errors["flagged_of_unchanged"]["n"]
+        errors = rows(example, "greedy-errors")["boschloo with BH"]
+        changes = rows(example, "greedy-changes")["all items"]
+        assert errors["false_of_flags"]["n"] == changes["gained"] + changes["lost"]
+        assert (
+            errors["flagged_of_unchanged"]["n"]
+            == 2000 - units(example)["corrected"].improved - units(example)["corrected"].deteriorated
+        )
 
     def test_missing_scores_are_bounded(self, example):
         net = [row[-1] for row in example.tables["missing"].rows]
@@ -272,7 +279,7 @@ class TestExample:
         frame = samples(np.linspace(0, 1, 60), np.linspace(0.1, 0.9, 60))
         one, same, other = (run(frame, seed=seed) for seed in (1, 1, 2))
         assert one.to_json() == same.to_json()
-        r = [result.tables["readings"].rows[0][1] for result in (one, other)]
+        r = [rows(result, "readings")["published, analysable SD"]["r_baseline"] for result in (one, other)]
         assert r[0] != r[1]
 
 
@@ -381,13 +388,152 @@ class TestGate:
             ).result.gate.verdict
             for extra in ([], ["method=paper"])
         ]
-        assert by_method == ["pass", "refuse"]  # 77 and 270 of 2,000
+        assert by_method == ["undecided", "refuse"]  # 77 and 270 of 2,000 flagged; by the tests many more fell unseen
 
     def test_floor_without_domains_is_about_all_items(self):
         p = np.linspace(0.1, 0.9, 40)
         result = run(samples(p, np.clip(p - np.tile([0.1, 0.2], 20), 0, 1)), domain_floor=0.0)
         assert [check.name for check in result.gate.checks] == ["mean change of all items"]
         assert result.gate.verdict == "refuse"
+
+
+class TestDoubts:
+    """What a count of flags cannot show keeps a budget from passing."""
+
+    def test_falls_that_no_test_sees(self):
+        rng = np.random.default_rng(7)
+        before = np.full(1000, 0.9)
+        after = np.where(np.arange(1000) < 200, 0.5, 0.9)  # a fifth of the items truly fell
+        table = counts(rng.binomial(8, before), rng.binomial(8, after), n=8)
+        result = churn.run({"counts": table}, Params(max_deteriorated=0.05))
+        assert units(result)["corrected"].deteriorated < 20
+        assert result.gate.verdict == "undecided"
+        assert "truly fell by more than .20" in result.gate.reason
+        moved = rows(result, "true-rates")[0.2]
+        assert moved["fell_interval"]["low"] < 0.2 < moved["fell_interval"]["high"] + 0.03
+
+    def test_attempts_without_a_score(self):
+        p = np.tile([0.0, 0.5, 1.0], 300)
+        frame = samples(p, p)
+        gone = (frame["model"] == "candidate") & (frame["item_id"] % 3 == 2) & (frame["attempt"] < 4)
+        frame.loc[gone, "value"] = np.nan
+        assert run(samples(p, p), max_deteriorated=0.05).gate.verdict == "pass"
+        result = run(frame, max_deteriorated=0.05, fdr=0.4)
+        assert result.gate.verdict == "undecided"
+        assert "1,200 attempts have no score; at the worst the bound is" in result.gate.reason
+
+    def test_bounds_hold_the_items_that_were_left_out(self):
+        p = np.tile([0.2, 0.5, 0.8], 20)
+        frame = samples(p, p)
+        frame.loc[(frame["item_id"] < 6) & (frame["model"] == "candidate") & (frame["attempt"] < 5), "value"] = np.nan
+        left_out, wrong, worst, best = run(frame).tables["missing"].rows
+        assert (left_out[1], wrong[1], worst[1], best[1]) == (54, 60, 60, 60)
+        assert wrong[-1] == pytest.approx(units(run(frame, errors="failure"))["paper"].net, abs=1e-15)
+        assert worst[-1] == pytest.approx(wrong[-1], abs=1e-15)  # none is missing in the baseline
+        assert best[-1] == pytest.approx(wrong[-1] + 0.5 * 6 / 60, abs=1e-15)
+
+    def test_a_straddling_domain_is_not_wholly_below(self):
+        p = np.tile(np.linspace(0.2, 0.8, 20), 2)
+        result = run(samples(p, p[::-1], domain=["a"] * 20 + ["b"] * 20), domain_floor=0.0)
+        assert {check.verdict for check in result.gate.checks} == {"pass"}
+        assert "not wholly under the floor" in result.gate.checks[0].reason
+
+
+class TestTables:
+    def test_cross_table_by_hand(self):
+        greedy = np.array([1, 1, -1, -1, 0, 0, 0, 1], dtype=np.int8)
+        classes = np.array([1, -1, 1, -1, 1, -1, 0, 0], dtype=np.int8)
+        table = cross_table("x", greedy, classes)
+        # rows gained, lost, same; columns improved, unchanged, deteriorated
+        assert table.cells.tolist() == [[1, 1, 1], [1, 0, 1], [1, 1, 1]]
+        assert (table.missed, table.changed, table.false_flags, table.flags, table.opposite) == (2, 6, 1, 5, 2)
+
+    def test_halves_by_explicit_sums(self, published):
+        counts_of = published.frames()["items"].dropna(subset=["p"])
+        readings = rows(published, "readings")["corrected index, analysable"]
+        threshold = 1.96 * np.sqrt(2) * readings["s_diff"]
+        expected = 0.0
+        for k, items in (counts_of["p_baseline"] * 10).round().astype(int).value_counts().items():
+            taken = np.arange(6)
+            flagged = np.abs((k - taken) / 5 - taken / 5) > threshold
+            expected += items * hypergeom.pmf(taken, 10, k, 5)[flagged].sum()
+        noise = rows(published, "noise")["corrected index, analysable"]
+        assert noise["halves_baseline"] == pytest.approx(expected, abs=1e-9)
+        mean = (noise["halves_baseline"] + noise["halves_candidate"]) / 2
+        assert noise["halves_all"] == pytest.approx(mean / 2000, abs=1e-12)
+
+    def test_difficulty_by_halves_sees_a_true_shift(self):
+        rng = np.random.default_rng(11)
+        before = rng.uniform(0.1, 0.7, 3000)
+        table = counts(rng.binomial(10, before), rng.binomial(10, before + 0.2))
+        found = churn.run({"counts": table}, Params()).frames()["difficulty"]
+        found = found[(found["rule"] == "boschloo with BH") & (found["n"] > 300)]
+        np.testing.assert_allclose(found["halves"].astype(float), 0.2, atol=0.03)
+        reliability = rows(churn.run({"counts": table}, Params()), "readings")["corrected index, analysable"][
+            "r_baseline"
+        ]
+        p = table["correct"][: len(before)].to_numpy() / 10
+        kept = ~(((p == 0) | (p == 1)) & (table["correct"][len(before) :].to_numpy() / 10 == p))
+        low = kept & (p < 0.2 - 1e-9)
+        line = ((reliability - 1) * (p[low] - p[kept].mean())).mean()
+        assert float(
+            churn.run({"counts": table}, Params()).frames()["difficulty"]["regression"].iloc[0]
+        ) == pytest.approx(line, abs=1e-12)
+
+    def test_planner_and_family_level(self, published):
+        table = published.frames()["k-planner"]
+        items = published.frames()["items"]
+        family = items.loc[items["class_corrected"] != "no reliable change", "p"].max()
+        assert sorted(set(table["level"])) == pytest.approx([family, 0.05], abs=1e-15)
+        alone = table[(table["samples"] == 10) & (table["level"] == 0.05)]["power_1"].iloc[0]
+        # Boschloo is at least as powerful as Fisher, whose power is .295 (study spec, section C)
+        assert 0.295 <= alone <= 0.6
+
+    def test_nothing_rejected_leaves_the_first_level(self):
+        p = np.tile([0.2, 0.5, 0.8], 30)
+        result = run(samples(p, p))
+        assert units(result)["corrected"].status == "no item changed reliably"
+        assert rows(result, "noise")["boschloo with BH"]["null"] < 90 * 0.05 / 90 + 1e-12
+
+    def test_histogram_holds_every_item(self, published):
+        table = published.frames()["histogram"]
+        assert (table["low"].iloc[0], table["high"].iloc[-1], len(table)) == (-12, 12, 50)
+        assert table["items"].sum() == 952
+        rci = published.frames()["items"]["rci"].dropna()
+        assert table["items"].iloc[-1] == (rci > 12 - 24 / 50).sum()
+
+    def test_probabilities_of_an_item(self, published):
+        items = published.frames()["items"]
+        up = items[items["item"] == "00-10-000"].iloc[0]
+        down = items[items["item"] == "10-00-000"].iloc[0]
+        same = items[items["item"] == "05-05-000"].iloc[0]
+        assert (up["rose"], up["fell"]) == pytest.approx((1, 0), abs=0.01)
+        assert (down["rose"], down["fell"]) == pytest.approx((0, 1), abs=0.01)
+        assert max(up["false_sign"], down["false_sign"]) < 0.01
+        assert same["false_sign"] > 0.3
+
+    def test_hypotheses_that_hold(self):
+        rng = np.random.default_rng(13)
+        p = rng.uniform(0.2, 0.8, 400)
+        names = np.repeat(["up", "down"], 200)
+        after = np.where(names == "up", 1.0, 0.0)
+        found = {(row[0], row[1][:2]): row[3] for row in run(samples(p, after, domain=names)).tables["hypotheses"].rows}
+        assert found["boschloo with BH", "H2"] == "yes"
+        flat = run(samples(p, p + 0.1, domain=names))
+        found = {(row[0], row[1][:2]): row[3] for row in flat.tables["hypotheses"].rows}
+        assert found["published, full SD", "H2"] != "yes"
+        assert found["published, full SD", "H4"] == "yes"  # every item rose a little, none reliably
+
+    def test_churn_within_noise(self):
+        rng = np.random.default_rng(17)
+        p = rng.uniform(size=500)
+        result = churn.run({"counts": counts(rng.binomial(10, p), rng.binomial(10, p))}, Params())
+        assert units(result)["paper"].status == "churn within noise"
+
+    @pytest.mark.parametrize(("k", "few"), [(3, True), (4, False)])
+    def test_few_samples(self, k, few):
+        p = np.linspace(0, 1, 30)
+        assert ("few samples" in warned(run(samples(p, p[::-1], k=k)))) is few
 
 
 class TestDomains:
@@ -494,7 +640,10 @@ class TestHandled:
         frame = samples(np.full(30, 0.5), np.full(30, 0.5))
         frame["value"] = (frame["attempt"] % 2).astype(float)
         result = run(frame)
-        assert units(result)["paper"].status.startswith("not measurable: no half of the samples")
+        assert (
+            units(result)["paper"].status
+            == "not measurable: no reliability of baseline: halves of its samples do not vary"
+        )
         assert units(result)["paper"].churn_all is None
 
     def test_no_item_is_analysable(self):
@@ -532,6 +681,12 @@ class TestGreedy:
         with pytest.raises(InputError, match="Give them once"):
             churn.run({"attempts": rows_inside, "greedy": self.answers}, Params())
 
+    def test_rows_of_greedy_answers_only(self):
+        one = run(self.answers.assign(attempt="greedy"))
+        other = churn.run({"greedy": self.answers}, Params())
+        assert one.tables["greedy-changes"] == other.tables["greedy-changes"]
+        assert one.gate.reason == other.gate.reason
+
     def test_alone(self):
         result = churn.run({"greedy": self.answers}, Params(max_deteriorated=0.1))
         assert result.gate.verdict == "undecided"
@@ -546,7 +701,9 @@ class TestGreedy:
         short = self.frame[self.frame["item_id"] < 30]
         result = churn.run({"attempts": short, "greedy": self.answers}, Params())
         table = result.frames()["greedy"]
-        assert table[table["rule"] == "boschloo"][["improved", "unchanged", "deteriorated"]].to_numpy().sum() == 30
+        assert (
+            table[table["rule"] == "boschloo with BH"][["improved", "unchanged", "deteriorated"]].to_numpy().sum() == 30
+        )
         assert rows(result, "greedy-changes")["all items"]["n"] == 40
 
 

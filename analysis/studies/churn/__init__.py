@@ -2,10 +2,10 @@
 
 >>> import numpy as np, pandas as pd
 >>> rng = np.random.default_rng(1)
->>> rate = np.repeat(rng.uniform(size=100), 10)
+>>> rate = np.repeat(rng.uniform(size=400), 10)
 >>> frames = [
-...     pd.DataFrame({"model": name, "item_id": np.repeat(range(100), 10), "attempt": [*range(10)] * 100,
-...                   "value": (rng.uniform(size=1000) < rate).astype(int)})
+...     pd.DataFrame({"model": name, "item_id": np.repeat(range(400), 10), "attempt": [*range(10)] * 400,
+...                   "value": (rng.uniform(size=4000) < rate).astype(int)})
 ...     for name in ("baseline", "candidate")
 ... ]
 >>> run({"attempts": pd.concat(frames)}, Params(max_deteriorated=0.05)).gate.verdict
@@ -34,7 +34,7 @@ STUDY = Study(
     slug="churn",
     title="Churn decomposition",
     question="Which items really changed between two versions, and how much opposing movement does the net gain hide?",
-    decides="the upper bound on the share of items that deteriorated is within its budget, and no domain fell below its floor",
+    decides="the share of items that deteriorated, flagged and estimated, is within its budget, and no domain lies wholly below its floor",
     inputs=(
         InputSpec(
             schema=ATTEMPTS,

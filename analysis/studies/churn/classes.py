@@ -28,11 +28,12 @@ from analysis.stats.item_tests import MOST_TABLES
 
 from . import noise
 from .parameters import Params
-from .versions import Version, Versions
+from .versions import Rows, Version, Versions
 
-Rows = npt.NDArray[np.bool_]
 POPULATIONS = {"analysable": "analysable items", "full": "all items"}
 PUBLISHED = ("published, analysable SD", "published, full SD")
+HOW = {"known": "given", "split-half": "split halves", "icc": "ICC(1,k)"}
+NOT_DEFINED = {"split-half": "halves of its samples", "icc": "means of its items", "known": ""}
 GRADED_TEST = "permutation-law t"
 
 
@@ -50,7 +51,7 @@ class Spread:
 class Index:
     """The reliable change index by one reading, on the analysable items.
 
-    ``change`` and ``strict`` are the classes at both cuts, ``null`` and ``halves`` what noise alone flags at the first;
+    ``by`` says what the reliability comes from. ``change`` and ``strict`` are the classes at both cuts, ``null`` and ``halves`` what noise alone flags at the first;
     all None when there is a ``problem``.
     """
 
@@ -58,6 +59,7 @@ class Index:
     spreads: tuple[Spread, Spread]
     s_diff: float | None
     problem: str
+    by: str
     change: ReliableChange | None
     strict: ReliableChange | None
     null: FlagNull | None
@@ -83,6 +85,10 @@ class ItemClasses:
         Largest p-value that was rejected; what the first would have to reach when none was.
     smallest
         Smallest p-value that the samples of most items can reach.
+    null
+        What noise alone flags at ``level``; None for graded scores.
+    p_noise
+        Probability that noise alone gives at least as many p-values at the error rate alpha, a level that no data chose.
     """
 
     name: str
@@ -92,7 +98,7 @@ class ItemClasses:
     level: float
     smallest: float
     null: FlagNull | None
-    halves: tuple[FlagNull, FlagNull] | None
+    p_noise: float | None
 
     @property
     def improved(self) -> int:
@@ -129,8 +135,8 @@ def corrected(versions: Versions, rows: Rows, params: Params, *, population: str
     return _index(f"corrected index, {population}", versions, rows, params, r_over=over, sd_over=over, how=how)
 
 
-def tested(versions: Versions, rows: Rows, params: Params, *, nulls: bool = True) -> ItemClasses:
-    """Every analysable item by its own test, with the Benjamini-Hochberg rate over them; ``nulls`` adds the noise floors.
+def tested(versions: Versions, rows: Rows, params: Params) -> ItemClasses:
+    """Every analysable item by its own test, with the Benjamini-Hochberg rate over them.
 
     Raises
     ------
@@ -143,13 +149,11 @@ def tested(versions: Versions, rows: Rows, params: Params, *, nulls: bool = True
     changed = rejects(q, alpha=params.fdr)
     level = float(p[changed].max()) if changed.any() else params.fdr / max(p.size, 1)
     direction = (np.sign(two.p - one.p) * changed).astype(np.int8)
-    null, halves = None, None
-    if nulls and versions.binary and p.size:
+    null, p_noise = None, None
+    if versions.binary and p.size:
         null = noise.tests_null(one, two, test=params.test, level=level)
-        halves = (
-            noise.tests_halves(one, test=params.test, level=level),
-            noise.tests_halves(two, test=params.test, level=level),
-        )
+        fixed = noise.tests_null(one, two, test=params.test, level=params.alpha)
+        p_noise = noise.at_least(fixed, int(rejects(p, alpha=params.alpha).sum()))
     return ItemClasses(
         name=name,
         p=p,
@@ -158,7 +162,7 @@ def tested(versions: Versions, rows: Rows, params: Params, *, nulls: bool = True
         level=level,
         smallest=_smallest(versions, params),
         null=null,
-        halves=halves,
+        p_noise=p_noise,
     )
 
 
@@ -197,20 +201,23 @@ def _index(
         _spread(version, versions, params, r_over=r_over, sd_over=sd_over, how=how, known=r)
         for version, r in zip(pair, known, strict=True)
     )
-    problem = one.problem or two.problem
+    problem, by = one.problem or two.problem, HOW[how]
     if one.sem is None or two.sem is None:
-        return _no_index(name, (one, two), problem)
+        return _no_index(name, (one, two), problem, by)
     s_diff = standard_error_of_difference(one.sem, two.sem)
     if s_diff <= 0:
-        return _no_index(name, (one, two), "the samples of every item agree in both versions: no noise was measured")
+        return _no_index(
+            name, (one, two), "the samples of every item agree in both versions: no noise was measured", by
+        )
     if not rows.any():
-        return _no_index(name, (one, two), "no item is analysable: all are at 0 or at 1 in both versions", s_diff)
+        return _no_index(name, (one, two), "no item is analysable: all are at 0 or at 1 in both versions", by, s_diff)
     first, second = (version.taken(rows) for version in pair)
     return Index(
         name=name,
         spreads=(one, two),
         s_diff=s_diff,
         problem="",
+        by=by,
         change=reliable_change(first.p, second.p, s_diff=s_diff, cut=params.cut),
         strict=reliable_change(first.p, second.p, s_diff=s_diff, cut=params.cut_conservative),
         null=noise.index_null(first, second, binary=versions.binary, s_diff=s_diff, params=params),
@@ -221,12 +228,13 @@ def _index(
     )
 
 
-def _no_index(name: str, spreads: tuple[Spread, Spread], problem: str, s_diff: float | None = None) -> Index:
+def _no_index(name: str, spreads: tuple[Spread, Spread], problem: str, by: str, s_diff: float | None = None) -> Index:
     return Index(
         name=name,
         spreads=spreads,
         s_diff=s_diff,
         problem=problem,
+        by=by,
         change=None,
         strict=None,
         null=None,
@@ -245,7 +253,7 @@ def _spread(
     known: float | None,
 ) -> Spread:
     if sd_over.sum() < 2 or r_over.sum() < 2:
-        return Spread(sd=None, reliability=None, sem=None, problem="fewer than two items vary between the versions")
+        return Spread(sd=None, reliability=None, sem=None, problem="fewer than two items to take an SD over")
     sd = float(version.p[sd_over].std(ddof=1))
     measured = version.taken(r_over)
     sem_of_the_same = None
@@ -264,13 +272,18 @@ def _spread(
     if sem_of_the_same is not None and np.array_equal(r_over, sd_over):
         return Spread(sd=sd, reliability=reliability, sem=sem_of_the_same)
     if reliability is None:
-        return Spread(sd=sd, reliability=None, sem=None, problem=f"no half of the samples of {version.name} varies")
+        return Spread(
+            sd=sd,
+            reliability=None,
+            sem=None,
+            problem=f"no reliability of {version.name}: {NOT_DEFINED[how]} do not vary",
+        )
     if reliability < 0:
         return Spread(
             sd=sd,
             reliability=reliability,
             sem=None,
-            problem=f"the reliability of {version.name} is {number(reliability)}: its items differ less than chance has them",
+            problem=f"the reliability of {version.name} is {number(reliability)}: its items differ less than chance would make them",
         )
     return Spread(sd=sd, reliability=reliability, sem=standard_error_of_measurement(sd, reliability))
 

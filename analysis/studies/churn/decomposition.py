@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from analysis.errors import plain
 from analysis.inputs import Input
@@ -17,16 +16,15 @@ from analysis.stats import FlagNull, ReliableChange, TrueChange, analysable, tru
 
 from . import evidence_tables, findings, greedy_tables, hypotheses, items_tables, tables
 from .classes import POPULATIONS, Index, ItemClasses, check_tables, corrected, published, tested
-from .domains import Change, by_domain, overall
+from .domains import Change, by_domain, counts_by_domain, overall
 from .gate import gate_of
 from .greedy import CrossTable, Discordant, aligned, cross_table, discordant
+from .missing import Policy, policies
 from .noise import at_least
 from .parameters import Params
-from .true_rates import TELLING, TrueRates, estimate
-from .versions import Greedy, Versions, collect, samples_of
+from .true_rates import FEWEST_ITEMS, TELLING, TrueRates, estimate
+from .versions import Directions, Greedy, Rows, Versions, collect, samples_of
 
-Rows = npt.NDArray[np.bool_]
-Directions = npt.NDArray[np.int8]
 FEWEST = 2  # items, for a variance
 ONE_ANSWER = (
     "one answer per item and version: gains and losses can be counted, but not told from noise; sample every item again"
@@ -79,6 +77,7 @@ class Decomposition:
     parts: tuple[Change, ...]
     spread: Mapping[str, TrueChange | None]
     rates: TrueRates | None
+    policies: tuple[Policy, ...]
     directions: Mapping[str, Directions | None]
     crosses: tuple[CrossTable, ...]
     units: tuple[ChurnUnit, ChurnUnit]
@@ -110,7 +109,7 @@ def check(inputs: Mapping[str, Input], params: Params) -> str:
             check_tables(versions.baseline, versions.candidate, params)
         said.append(
             f"{versions.n_items:,} items compared, {samples_of(versions.baseline)} and {samples_of(versions.candidate)} "
-            f"samples each ({'correct or not' if versions.binary else 'graded'}); {versions.left_out:,} left out; "
+            f"samples each ({'correct or not' if versions.binary else 'graded'}); {versions.short + versions.unmatched:,} left out; "
             f"{versions.lost:,} attempts without a score"
         )
     if greedy is not None:
@@ -162,9 +161,9 @@ def _outcome(
             greedy_tables.discordant(answers),
             evidence_tables.sensitivity(found, params),
             evidence_tables.missing(found, params),
-            hypotheses.hypotheses(found, params),
+            hypotheses.hypotheses(found),
             evidence_tables.planner(found, params),
-            findings.what_holds_up(found, params),
+            findings.what_holds_up(found),
             findings.warnings(found, greedy, params),
             items_tables.changed(found, params),
             items_tables.items(found),
@@ -184,7 +183,7 @@ def decompose(versions: Versions, greedy: Greedy | None, params: Params) -> Deco
     classes = tested(versions, rows, params)
     total = overall(versions, everything, "all items", params)
     by_rule = {index.name: _over_all(rows, index.change) for index in readings}
-    by_rule[classes.name] = _over_all(rows, classes)
+    by_rule[f"{classes.name} with BH"] = _over_all(rows, classes)
     return Decomposition(
         versions=versions,
         rows=rows,
@@ -199,7 +198,8 @@ def decompose(versions: Versions, greedy: Greedy | None, params: Params) -> Deco
             "full": _true_change(versions, everything, indices["full"]),
         },
         rates=estimate(versions, params),
-        directions={"paper": by_rule[readings[0].name], "corrected": by_rule[classes.name]},
+        policies=policies(versions, params),
+        directions={"paper": by_rule[readings[0].name], "corrected": by_rule[f"{classes.name} with BH"]},
         crosses=_crosses(versions, greedy, by_rule),
         units=(
             _paper_unit(versions, rows, total, readings[0], params),
@@ -213,18 +213,25 @@ def headline(found: Decomposition) -> str:
     """One honest sentence with its numbers."""
     versions, classes, net, index = found.versions, found.classes, found.everything.net, found.published[0]
     text = (
-        f"From {versions.baseline.name} to {versions.candidate.name} the mean moves by {number(net.net, 3)}: {number(net.gains, 3)} "
-        f"gained less {number(net.losses, 3)} lost. {classes.flagged:,} of {plural(versions.n_items, 'item')} "
+        f"From {versions.baseline.name} to {versions.candidate.name} the mean moves by {number(net.net)}: {number(net.gains)} "
+        f"gained less {number(net.losses)} lost. {classes.flagged:,} of {plural(versions.n_items, 'item')} "
         f"({prob(classes.flagged / versions.n_items)}) changed reliably, {classes.improved:,} for the better and "
         f"{classes.deteriorated:,} for the worse ({classes.name}, false discovery rate {number(found.params.fdr)}"
         f"{_if_dealt(classes.null)})."
     )
-    if found.rates is not None:
+    if found.rates is not None and versions.n_items >= FEWEST_ITEMS:
         moved = found.rates.telling
-        text += f" An estimated {prob(moved.rose)} of all items truly rose and {prob(moved.fell)} fell by more than {level(TELLING)}."
+        text += (
+            f" Seen or not, an estimated {prob(moved.rose)} {_limits(moved.rose_interval)} of all items rose and {prob(moved.fell)} "
+            f"{_limits(moved.fell_interval)} fell by more than {level(TELLING)}."
+        )
     if index.flagged is None:
         return f"{text} The published index says nothing: {index.problem}."
     return f"{text} The published index flags {index.flagged:,}{_if_dealt(index.null)}."
+
+
+def _limits(interval: tuple[float, float]) -> str:
+    return f"[{prob(interval[0])}, {prob(interval[1])}]"
 
 
 def _if_dealt(null: FlagNull | None) -> str:
@@ -255,20 +262,30 @@ def figures(found: Decomposition | None) -> dict[str, Figure]:
 
 def _figure_texts(found: Decomposition) -> dict[str, str]:
     classes, net, index = found.classes, found.everything.net, found.published[0]
-    moves = [f"{part.name or 'no domain'} {number(part.net.net, 3)}" for part in found.parts]
     return {
-        "scatter": f"{found.n_analysable:,} items; {classes.improved:,} improved and {classes.deteriorated:,} deteriorated by the "
-        "exact test.",
+        "scatter": f"{found.n_analysable:,} items; {classes.improved:,} improved and {classes.deteriorated:,} deteriorated by "
+        f"{tables.tests_name(found)}.",
         "rci": f"No index: {index.problem}."
         if index.change is None
         else f"{index.change.improved:,} items above the cut, {index.change.deteriorated:,} below minus the cut, "
         f"{index.change.unchanged:,} between.",
-        "domains": f"Mean change: {listed(moves, most=8)}." if moves else "The data name no domains.",
-        "difficulty": "Items that start low can only rise and items that start high can only fall: the pale bars show what "
-        "that alone gives.",
+        "domains": _domain_text(found),
+        "difficulty": f"Two panels, {index.name} and {tables.tests_name(found)}: shares of improved and deteriorated items in "
+        f"{plural(len(found.params.bins) - 1, 'bin')} of the baseline score; the pale bars show what samples dealt at random give.",
         "net": f"Gained {number(net.gains, 3)}, lost {number(net.losses, 3)}, net {number(net.net, 3)}, over "
         f"{plural(net.n_items, 'item')}.",
     }
+
+
+def _domain_text(found: Decomposition) -> str:
+    direction = found.directions[found.params.method]
+    if direction is None or not found.parts:
+        return "No classes by domain."
+    shares = [
+        f"{tables.name_of(part)} {prob(up / part.n)} and {prob(down / part.n)}"
+        for part, (up, _, down) in zip(found.parts, counts_by_domain(found.versions, direction), strict=True)
+    ]
+    return f"Improved and deteriorated shares: {listed(shares, most=8)}."
 
 
 def _over_all(rows: Rows, classes: ReliableChange | ItemClasses | None) -> Directions | None:
@@ -299,7 +316,17 @@ def _true_change(versions: Versions, rows: Rows, index: Index) -> TrueChange | N
 def _paper_unit(versions: Versions, rows: Rows, total: Change, index: Index, params: Params) -> ChurnUnit:
     change = index.change
     counts = None if change is None else (change.improved, change.deteriorated)
-    return _unit(versions, rows, total, params, "paper", index.s_diff, counts, index.null, index.problem)
+    p = None if index.null is None or index.flagged is None else at_least(index.null, index.flagged)
+    return _unit(
+        versions,
+        rows,
+        total,
+        "paper",
+        index.s_diff,
+        counts,
+        index.null,
+        _status(index.flagged, p, index.problem, params),
+    )
 
 
 def _corrected_unit(
@@ -309,19 +336,19 @@ def _corrected_unit(
     pair = (versions.baseline, versions.candidate)
     agree = all(version.agree(binary=versions.binary).all() for version in pair)
     problem = "the samples of every item agree in both versions, so that repeats measure once" if agree else ""
-    return _unit(versions, rows, total, params, "corrected", index.s_diff, counts, classes.null, problem)
+    status = _status(classes.flagged, classes.p_noise, problem, params)
+    return _unit(versions, rows, total, "corrected", index.s_diff, counts, classes.null, status)
 
 
 def _unit(
     versions: Versions,
     rows: Rows,
     total: Change,
-    params: Params,
     method: str,
     s_diff: float | None,
     counts: tuple[int, int] | None,
     null: FlagNull | None,
-    problem: str,
+    status: str,
 ) -> ChurnUnit:
     n, flagged = int(rows.sum()), None if counts is None else sum(counts)
     return ChurnUnit(
@@ -340,15 +367,15 @@ def _unit(
         net=total.net.net,
         gains=total.net.gains,
         losses=total.net.losses,
-        status=_status(flagged, null, problem, params),
+        status=status,
     )
 
 
-def _status(flagged: int | None, null: FlagNull | None, problem: str, params: Params) -> str:
+def _status(flagged: int | None, p: float | None, problem: str, params: Params) -> str:
     if problem or flagged is None:
         return f"not measurable: {problem}"
     if not flagged:
         return "no item changed reliably"
-    if null is None:
-        return "changed items, noise floor not exact for graded scores"
-    return "churn beyond noise" if at_least(null, flagged) <= params.alpha else "churn within noise"
+    if p is None:
+        return "items changed; graded scores have no noise floor for the tests"
+    return "churn beyond noise" if p <= params.alpha else "churn within noise"

@@ -13,10 +13,10 @@ from scipy.special import stdtr
 from analysis.stats import NetChange, association, holm, mean_interval, net_change
 
 from .parameters import Params
-from .versions import Floats, Versions
+from .versions import Directions, Floats, Rows, Versions
 
-Directions = npt.NDArray[np.int8]
-LARGEST_RESIDUAL = 1e-12  # of an identity between sums in [0, 1]
+LARGEST_RESIDUAL = 1e-15  # of an identity between means in [0, 1]
+SMALLEST_SPREAD = 1e-12  # of changes that vary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +47,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Association:
-    """χ² of domain by class, its degrees of freedom, p-value and Cramér's V."""
+    """χ² of domain by class, its degrees of freedom, p-value, Cramér's V and the least expected count."""
 
     chi2: float
     df: int
     p: float
     v: float
+    least: float
 
 
-def overall(versions: Versions, rows: npt.NDArray[np.bool_], name: str, params: Params) -> Change:
+def overall(versions: Versions, rows: Rows, name: str, params: Params) -> Change:
     """The change of some of the items."""
     one, two = versions.baseline.p[rows], versions.candidate.p[rows]
     return _change(name, one, two, level=1 - params.alpha)
@@ -83,14 +84,11 @@ def domain_names(versions: Versions) -> list[str]:
     return list(dict.fromkeys(versions.domains))
 
 
-def counts_by_domain(versions: Versions, direction: Directions) -> npt.NDArray[np.int64]:
-    """Improved, unchanged and deteriorated items per domain, shape (domains, 3); ``direction`` over all items."""
+def counts_by_domain(versions: Versions, direction: Directions, among: Rows | None = None) -> npt.NDArray[np.int64]:
+    """Improved, unchanged and deteriorated items per domain, shape (domains, 3); ``direction`` over the items ``among``."""
+    names = versions.domains if among is None else versions.domains[among]
     return np.array(
-        [
-            [int((direction[rows] == sign).sum()) for sign in (1, 0, -1)]
-            for name in domain_names(versions)
-            for rows in [versions.domains == name]
-        ]
+        [[int((direction[names == name] == sign).sum()) for sign in (1, 0, -1)] for name in domain_names(versions)]
     )
 
 
@@ -100,7 +98,9 @@ def association_of(counts: Sequence[Sequence[int]] | npt.NDArray[np.int64]) -> A
     if table.ndim != 2 or min((table.sum(axis=1) > 0).sum(), (table.sum(axis=0) > 0).sum()) < 2:
         return None
     chi2, df, p, v = association(table)
-    return Association(chi2=chi2, df=df, p=p, v=v)
+    there = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    least = float((np.outer(there.sum(axis=1), there.sum(axis=0)) / there.sum()).min())
+    return Association(chi2=chi2, df=df, p=p, v=v, least=least)
 
 
 def _change(name: str, one: Floats, two: Floats, *, level: float) -> Change:
@@ -109,7 +109,7 @@ def _change(name: str, one: Floats, two: Floats, *, level: float) -> Change:
         raise ArithmeticError(f"net {net.net!r} is not gains {net.gains!r} less losses {net.losses!r} ({name})")
     delta = two - one
     interval, p = None, None
-    if len(delta) > 1 and np.ptp(delta) > LARGEST_RESIDUAL:
+    if len(delta) > 1 and np.ptp(delta) > SMALLEST_SPREAD:
         interval = mean_interval(delta, level=level)
         t = float(delta.mean()) / (float(delta.std(ddof=1)) / math.sqrt(len(delta)))
         p = float(2 * stdtr(len(delta) - 1, -abs(t)))

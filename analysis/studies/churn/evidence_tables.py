@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -11,6 +12,7 @@ from analysis.present.format import level, number, plural
 from analysis.present.table import Table, TableColumn
 from analysis.stats import (
     ItemTest,
+    NullBins,
     benjamini_hochberg,
     benjamini_yekutieli,
     bins_of,
@@ -25,19 +27,19 @@ from analysis.stats import (
 )
 from analysis.stats.item_tests import MOST_TABLES
 
-from .classes import Index, tested
-from .domains import overall
+from .classes import Index
 from .parameters import Params
 from .tables import GREEDY_ALONE, interval, tests_name
-from .true_rates import MOST_COUNTS
-from .versions import Floats, Version, Versions
+from .true_rates import MOST_COUNTS, RESAMPLES
+from .versions import Directions, Floats
 
 if TYPE_CHECKING:
     from .decomposition import Decomposition
 
 NO_LAW = f"graded scores, or more than {MOST_COUNTS:,} different pairs of counts: the law is not estimated"
 PLANNED_SAMPLES = (3, 5, 10, 20, 30, 50)
-PLANNED_CHANGES = ((0.5, 0.7), (0.5, 0.9), (0.9, 0.5))
+PLANNED_CHANGES = ((0.5, 0.7), (0.5, 0.9), (0.9, 0.7))
+Shares = list[float | None]
 
 
 def difficulty(found: Decomposition | None, params: Params) -> Table:
@@ -54,13 +56,14 @@ def difficulty(found: Decomposition | None, params: Params) -> Table:
             TableColumn(key="null_improved", label="improved", kind="share", group="dealt at random"),
             TableColumn(key="null_deteriorated", label="deteriorated", kind="share", group="dealt at random"),
             TableColumn(key="mean_diff", label="observed", kind="number", group="mean Δ"),
-            TableColumn(key="regression", label="regression alone", kind="number", group="mean Δ"),
+            TableColumn(key="null_diff", label="dealt at random", kind="number", group="mean Δ"),
+            TableColumn(key="regression", label="μ + r (p − μ)", kind="number", group="mean Δ"),
             TableColumn(key="halves", label="by halves", kind="number", group="mean Δ"),
         ),
         rows=tuple(_difficulty_rows(found, params)) if found is not None and found.rows.any() else (),
         notes=(
-            "Analysable items. Regression alone: the change that μ + r (p − μ) predicts for an unchanged version, with the corrected "
-            "reliability. By halves: one half of the baseline's samples chooses the bin, the other measures, so nothing regresses.",
+            "Analysable items. μ + r (p − μ): the regression to the mean that a straight line predicts for an unchanged version; dealt at "
+            "random is its exact form. By halves: one half of the baseline's samples chooses the bin, the other measures, so nothing regresses.",
             "A dash: no item in the bin, or graded scores, for which there is no exact law.",
         ),
         empty=GREEDY_ALONE if found is None else "no item is analysable",
@@ -86,8 +89,8 @@ def true_rates(found: Decomposition | None, params: Params) -> Table:
             for move in rows
         ),
         notes=(
-            "The law of both versions' true rates over the items, by nonparametric maximum likelihood on a grid; intervals by resampling "
-            "items. It says how many moved, not which: for that the table of items has each item's probabilities.",
+            "The law of both versions' true rates over the items, by nonparametric maximum likelihood on a grid; intervals from "
+            f"{RESAMPLES} resamples of items; their lower end is never 0, whether anything moved at all is what the table of noise says. It says how many moved, not which: for that the table of items has each item's probabilities.",
         ),
         empty=GREEDY_ALONE if found is None else NO_LAW,
     )
@@ -116,7 +119,7 @@ def sensitivity(found: Decomposition | None, params: Params) -> Table:
         rows=tuple(rows),
         notes=(
             f"Unadjusted: p at most {level(params.alpha)} for every item by itself, so that this share of unchanged items may be flagged. "
-            f"BH and BY: false discovery rate {level(params.fdr)}, BY under any dependence.",
+            f"BH and BY: false discovery rate {level(params.fdr)}, BY under any dependence. Mid-p and score tests are not exact.",
         ),
         empty=GREEDY_ALONE,
     )
@@ -124,12 +127,8 @@ def sensitivity(found: Decomposition | None, params: Params) -> Table:
 
 def missing(found: Decomposition | None, params: Params) -> Table:
     """What attempts without a score could make of the result."""
-    rows: list[tuple[Any, ...]] = []
-    total = 0
-    if found is not None:
-        total = found.versions.baseline.missing + found.versions.candidate.missing
-        for name, pair in _policies(found.versions) if total else ():
-            rows.append((name, *_under(found.versions, pair, params)))
+    made = found.policies if found else ()
+    total = sum(version.missing for version in found.versions.matched) if found else 0
     return Table(
         id="missing",
         title="Attempts without a score: the two policies, and the worst and best they could hide.",
@@ -142,18 +141,28 @@ def missing(found: Decomposition | None, params: Params) -> Table:
             TableColumn(key="losses", label="losses", kind="number"),
             TableColumn(key="net", label="net", kind="number"),
         ),
-        rows=tuple(rows),
-        notes=(
-            f"{plural(total, 'attempt')} of the compared items. Here: {params.errors}. Classes by the corrected method.",
+        rows=tuple(
+            (
+                policy.name,
+                policy.n,
+                policy.improved,
+                policy.deteriorated,
+                *((policy.net.gains, policy.net.losses, policy.net.net) if policy.net else (None,) * 3),
+            )
+            for policy in made
         ),
-        empty=GREEDY_ALONE if found is None else "every attempt of the compared items has a score",
+        notes=(
+            f"{plural(total, 'attempt')} of the items that both versions have. Here: {params.errors}. Classes by the corrected method.",
+        ),
+        empty=GREEDY_ALONE if found is None else "every attempt has a score",
     )
 
 
 def planner(found: Decomposition | None, params: Params) -> Table:
     """Power of one item's test by its number of samples."""
-    levels = [("alone", params.alpha)]
-    if found is not None and found.classes.flagged:
+    graded = found is not None and not found.versions.binary
+    levels = [] if graded else [("alone", params.alpha)]
+    if not graded and found is not None and found.classes.flagged:
         levels.append(("within this family", found.classes.level))
     return Table(
         id="k-planner",
@@ -180,68 +189,58 @@ def planner(found: Decomposition | None, params: Params) -> Table:
             for k in PLANNED_SAMPLES
         ),
         notes=("Ten samples are for aggregates, not for items.",),
+        empty="graded scores: the power hangs on their spread",
     )
 
 
 def _difficulty_rows(found: Decomposition, params: Params) -> list[tuple[Any, ...]]:
     rows, versions = found.rows, found.versions
     one, two = versions.baseline.taken(rows), versions.candidate.taken(rows)
+    counts = (one.total, one.n, two.total, two.n)
     where = bins_of(one.p, params.bins)
     n = np.bincount(where, minlength=len(params.bins) - 1)
-    delta = two.p - one.p
-    moved = np.bincount(where, delta, minlength=n.size)
-    reliability = found.index.spreads[0].reliability
-    regression: Any = [None] * n.size
+    nothing: Shares = [None] * n.size
+
+    def mean(values: Floats) -> Shares:
+        return _per(np.bincount(where, values, minlength=n.size), n)
+
+    reliability = found.corrected["analysable"].spreads[0].reliability
+    regression, halves = nothing, nothing
     if reliability is not None and 0 <= reliability <= 1:
-        expected = regressed_score(one.p, reliability=reliability) - one.p
-        regression = _per(np.bincount(where, expected, minlength=n.size), n)
-    halves: Any = [None] * n.size
+        regression = mean(regressed_score(one.p, reliability=reliability) - one.p)
     if versions.binary:
-        means = half_sample_bins(one.total, one.n, two.p, edges=params.bins).mean_change
-        halves = [None if np.isnan(mean) else float(mean) for mean in means]
+        halves = _known(half_sample_bins(one.total, one.n, two.p, edges=params.bins).mean_change)
     out = []
-    for rule, direction, null in _difficulty_rules(found, one, two, params):
-        up = np.bincount(where, direction > 0, minlength=n.size)
-        down = np.bincount(where, direction < 0, minlength=n.size)
+    for rule, direction, null in _difficulty_rules(found, counts, params):
+        up, down = mean((direction > 0).astype(np.float64)), mean((direction < 0).astype(np.float64))
+        dealt = (nothing,) * 3
+        if null is not None:
+            dealt = (_per(null.improved, null.items), _per(null.deteriorated, null.items), _known(null.mean_change))
+        columns = (n.tolist(), up, down, *dealt[:2], mean(two.p - one.p), dealt[2], regression, halves)
         for i, (low, high) in enumerate(pairwise(params.bins)):
             closed = "]" if i == n.size - 1 else ")"
-            out.append(
-                (
-                    rule,
-                    f"[{number(low)}, {number(high)}{closed}",
-                    int(n[i]),
-                    _per(up, n)[i],
-                    _per(down, n)[i],
-                    *null[i],
-                    _per(moved, n)[i],
-                    regression[i],
-                    halves[i],
-                )
-            )
+            out.append((rule, f"[{number(low)}, {number(high)}{closed}", *(column[i] for column in columns)))
     return out
 
 
-def _difficulty_rules(found: Decomposition, one: Version, two: Version, params: Params) -> Any:
-    """Rule, classes of the analysable items, and the null's shares per bin."""
-    nothing: list[tuple[float | None, float | None]] = [(None, None)] * (len(params.bins) - 1)
-    counts = (one.total, one.n, two.total, two.n)
-    binary, classes = found.versions.binary, found.classes
+def _difficulty_rules(
+    found: Decomposition, counts: tuple[Any, ...], params: Params
+) -> Iterator[tuple[str, Directions, NullBins | None]]:
+    """Rule, classes of the analysable items, and what samples dealt at random give per bin."""
+    binary, classes, edges = found.versions.binary, found.classes, params.bins
     for index in found.published:
-        if index.change is None or index.s_diff is None:
-            continue
-        null = nothing
-        if binary:
-            bins = relabelled_bins(*counts, s_diff=index.s_diff, cut=params.cut, edges=params.bins)
-            null = list(zip(_per(bins.improved, bins.items), _per(bins.deteriorated, bins.items), strict=True))
-        yield index.name, index.change.direction, null
-    null = nothing
-    if binary:
-        bins = relabelled_test_bins(*counts, test=params.test, level=classes.level, edges=params.bins)
-        null = list(zip(_per(bins.improved, bins.items), _per(bins.deteriorated, bins.items), strict=True))
+        if index.change is not None and index.s_diff is not None:
+            null = relabelled_bins(*counts, s_diff=index.s_diff, cut=params.cut, edges=edges) if binary else None
+            yield index.name, index.change.direction, null
+    null = relabelled_test_bins(*counts, test=params.test, level=classes.level, edges=edges) if binary else None
     yield tests_name(found), classes.direction, null
 
 
-def _per(total: Any, n: Any) -> list[float | None]:
+def _known(values: Floats) -> Shares:
+    return [None if np.isnan(value) else float(value) for value in values]
+
+
+def _per(total: Any, n: Any) -> Shares:
     return [float(part) / float(count) if count > 0 else None for part, count in zip(total, n, strict=True)]
 
 
@@ -276,9 +275,9 @@ def _test_rows(found: Decomposition, params: Params) -> list[tuple[Any, ...]]:
     out = []
     for name, p in by_test.items():
         rules = (
-            (f"{name}, unadjusted", rejects(p, alpha=params.alpha)),
-            (f"{name}, BH", rejects(benjamini_hochberg(p), alpha=params.fdr)),
-            (f"{name}, BY", rejects(benjamini_yekutieli(p), alpha=params.fdr)),
+            (f"{name} unadjusted", rejects(p, alpha=params.alpha)),
+            (f"{name} with BH", rejects(benjamini_hochberg(p), alpha=params.fdr)),
+            (f"{name} with BY", rejects(benjamini_yekutieli(p), alpha=params.fdr)),
         )
         for rule, flagged in rules:
             delta = (two.p - one.p)[flagged]
@@ -295,43 +294,3 @@ def _test_rows(found: Decomposition, params: Params) -> list[tuple[Any, ...]]:
                 )
             )
     return out
-
-
-def _policies(versions: Versions) -> list[tuple[str, tuple[Version, Version]]]:
-    one, two = versions.baseline, versions.candidate
-    return [
-        ("is left out (exclude)", (one.with_missing_as(np.nan), two.with_missing_as(np.nan))),
-        ("is wrong (failure)", (one.with_missing_as(0.0), two.with_missing_as(0.0))),
-        (
-            "is right in the baseline, wrong in the candidate (worst)",
-            (one.with_missing_as(1.0), two.with_missing_as(0.0)),
-        ),
-        (
-            "is wrong in the baseline, right in the candidate (best)",
-            (one.with_missing_as(0.0), two.with_missing_as(1.0)),
-        ),
-    ]
-
-
-def _under(versions: Versions, pair: tuple[Version, Version], params: Params) -> tuple[Any, ...]:
-    """Items, classes and net change under a policy; items without a sample left in a version are left out."""
-    there = (pair[0].n > 0) & (pair[1].n > 0) & (pair[0].n + pair[1].n > 2)
-    if not there.any():
-        return (0, *(None,) * 5)
-    kept = Versions(
-        items=versions.items[there],
-        domains=versions.domains[there],
-        baseline=pair[0].taken(there),
-        candidate=pair[1].taken(there),
-        binary=versions.binary,
-        lost=0,
-        short=0,
-        baseline_only=0,
-        candidate_only=0,
-        other_models=(),
-    )
-    one, two = kept.baseline.p, kept.candidate.p
-    rows = ~(((one == 0) & (two == 0)) | ((one == 1) & (two == 1)))
-    classes = tested(kept, rows, params, nulls=False)
-    net = overall(kept, np.ones_like(rows), "", params).net
-    return kept.n_items, classes.improved, classes.deteriorated, net.gains, net.losses, net.net

@@ -11,11 +11,11 @@ from analysis.present.format import level, number, plural, prob
 from analysis.present.prose import listed
 from analysis.present.table import Table
 from analysis.sections import disputed_points, warnings_table
-from analysis.stats import change_tests, item_power, samples_for_reliability, standard_error_of_difference
+from analysis.stats import change_tests, item_power, samples_for_reliability
 
 from .classes import POPULATIONS
 from .parameters import Params
-from .tables import smallest_change
+from .tables import name_of
 from .versions import Greedy, Version, samples_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ NOT_HERE = "greedy answers only: not evaluated"
 
 # the paper's Llama pair (section A of the study): counts, errors and reliabilities as printed
 PAPER_ITEMS, PAPER_ANALYSABLE, PAPER_K = 2000, 952, 10
-PAPER_SEM = (0.0580, 0.0623)
+PAPER_S_DIFF = 0.0852
+UNCHANGED_FLAGGED = {0.5: 0.5034, 0.02: 0.0267}  # section C, rate of the item -> probability
 PAPER_FLAGGED = {"SD of analysable items": (321, 270), "SD of all items": (220, 206)}
 PAPER_MISSED, PAPER_CHANGED, PAPER_FALSE, PAPER_FLAGS, PAPER_UNCHANGED = 179, 426, 82, 329, 1571
 PAPER_RELIABILITY = (0.9725, 0.966)
@@ -34,9 +35,9 @@ FEW_SAMPLES = 4
 NEARLY_ALL = 0.95  # share of items whose repeats agree, as no sampling at a temperature gives
 
 
-def what_holds_up(found: Decomposition | None, params: Params) -> Table:
+def what_holds_up(found: Decomposition | None) -> Table:
     """Every disputed point, what the paper says, what holds up, and what this report does."""
-    return disputed_points((point(found, params) for point in POINTS), "churn decomposition")
+    return disputed_points((point(found) for point in POINTS), "churn decomposition")
 
 
 def warnings(found: Decomposition | None, greedy: Greedy | None, params: Params) -> Table:
@@ -50,28 +51,27 @@ def warnings(found: Decomposition | None, greedy: Greedy | None, params: Params)
     return warnings_table(rows)
 
 
-def _two_errors(found: Decomposition | None, params: Params) -> Row:
+def _two_errors(found: Decomposition | None) -> Row:
     flagged = {name: sum(counts) for name, counts in PAPER_FLAGGED.items()}
     first, second = flagged.values()
     here = NOT_HERE
     if found is not None:
         here = "; ".join(
-            f"{index.name}: S_diff {number(index.s_diff)}, changes from {number(smallest_change(index, found)[0])} are flagged, "
-            f"{index.flagged:,} items, {prob(index.flagged / found.versions.n_items)} of all"
+            f"{index.name}: S_diff {number(index.s_diff)}, {index.flagged:,} items, {number(index.flagged / found.versions.n_items)} of all"
             for index in found.published
             if index.flagged is not None
         )
     return (
         "Two standard errors of a difference",
-        f"S_diff {number(round(standard_error_of_difference(*PAPER_SEM), 4))}; the abstract's shares of improved and deteriorated items "
+        f"S_diff {number(PAPER_S_DIFF)}; the abstract's shares of improved and deteriorated items "
         f"use it, while “79 % unchanged”, “21 % churn”, the median change of .50, the greedy shares and all figures use the SD of all items",
-        f"the first reading flags {first:,} of {PAPER_ANALYSABLE:,} ({prob(first / PAPER_ANALYSABLE)}; {prob(first / PAPER_ITEMS)} of all "
-        f"items), the second {second:,} ({prob(second / PAPER_ANALYSABLE)}; {prob(second / PAPER_ITEMS)})",
+        f"the first reading flags {first:,} of {PAPER_ANALYSABLE:,} ({prob(first / PAPER_ANALYSABLE)}; {number(first / PAPER_ITEMS)} of all "
+        f"items), the second {second:,} ({prob(second / PAPER_ANALYSABLE)}; {number(second / PAPER_ITEMS)})",
         here or "there is no published index here",
     )
 
 
-def _populations(found: Decomposition | None, params: Params) -> Row:
+def _populations(found: Decomposition | None) -> Row:
     here = NOT_HERE
     if found is not None:
         here = "; ".join(
@@ -89,12 +89,12 @@ def _populations(found: Decomposition | None, params: Params) -> Row:
     )
 
 
-def _noise(found: Decomposition | None, params: Params) -> Row:
+def _noise(found: Decomposition | None) -> Row:
     here = NOT_HERE
     if found is not None:
         null = found.published[0].null
         here = (
-            f"samples dealt at random give {number(null.mean, 3)} of the {found.published[0].flagged:,} flags"
+            f"{number(null.mean, 3)} flags are expected when samples are dealt at random; {found.published[0].flagged:,} were observed"
             if null is not None
             else "there is no published index here"
         )
@@ -107,24 +107,25 @@ def _noise(found: Decomposition | None, params: Params) -> Row:
     )
 
 
-def _flags(found: Decomposition | None, params: Params) -> Row:
+def _flags(found: Decomposition | None) -> Row:
     here = NOT_HERE
     if found is not None:
         classes = found.classes
         here = (
-            f"{classes.name} with the false discovery rate {number(params.fdr)}: {classes.flagged:,} items "
+            f"{classes.name} with the false discovery rate {number(found.params.fdr)}: {classes.flagged:,} items "
             f"({classes.improved:,} improved, {classes.deteriorated:,} deteriorated)"
         )
     return (
         "Items called changed",
         "an index beyond 1.96 is a reliable change at level .05",
-        "one S_diff for all items flags up to half of the unchanged items in the middle and almost none at the ends (calibration tables of "
-        "the project); an exact test of every item with a false discovery rate keeps its level",
+        f"one S_diff for all items flags {prob(UNCHANGED_FLAGGED[0.5])} of the unchanged items at .50 and {prob(UNCHANGED_FLAGGED[0.02])} at "
+        ".02 (ten samples, changes from .2); an exact test of every item with a false discovery rate keeps its level, with few flags "
+        "where samples are few",
         here,
     )
 
 
-def _greedy_share(found: Decomposition | None, params: Params) -> Row:
+def _greedy_share(found: Decomposition | None) -> Row:
     here = "no greedy answers beside samples"
     if found is not None and found.crosses:
         cross = found.crosses[-1]
@@ -142,16 +143,17 @@ def _greedy_share(found: Decomposition | None, params: Params) -> Row:
     )
 
 
-def _hypotheses(found: Decomposition | None, params: Params) -> Row:
+def _hypotheses(found: Decomposition | None) -> Row:
     return (
         "Hypotheses that failed",
         "the summary does not mention them",
-        "in both pairs most analysable items did change by the published rule, and the breadth ratio is above one half: H1 and H4 failed",
+        "by the first standard error most analysable items did change in both pairs, and the breadth ratio is above one half: H1 and H4 "
+        "failed; by the second they do not fail in the Llama pair",
         "the table of hypotheses gives every one with its interval" if found is not None else NOT_HERE,
     )
 
 
-def _samples_needed(found: Decomposition | None, params: Params) -> Row:
+def _samples_needed(found: Decomposition | None) -> Row:
     first, second = (samples_for_reliability(r, PAPER_K, target=0.9) for r in PAPER_RELIABILITY)
     fisher = float(change_tests([0], 3, [3], 3, test="fisher")[0])
     boschloo = float(change_tests([0], 3, [3], 3, test="boschloo")[0])
@@ -168,7 +170,7 @@ def _samples_needed(found: Decomposition | None, params: Params) -> Row:
     )
 
 
-def _parser(found: Decomposition | None, params: Params) -> Row:
+def _parser(found: Decomposition | None) -> Row:
     return (
         "Parsing",
         "the first letter A to J of the upper-cased reply is the answer",
@@ -178,17 +180,17 @@ def _parser(found: Decomposition | None, params: Params) -> Row:
     )
 
 
-def _difficulty(found: Decomposition | None, params: Params) -> Row:
+def _difficulty(found: Decomposition | None) -> Row:
     return (
         "Difficulty",
         "all deteriorated items were easy ones",
-        "the paper's own figure has the middle move both ways; an item near 0 cannot fall and one near 1 cannot rise, and regression to "
+        "in the paper's own figure items in the middle move both ways; an item near 0 cannot fall and one near 1 cannot rise, and regression to "
         "the mean does the rest",
         "the table by difficulty sets every bin beside samples dealt at random" if found is not None else NOT_HERE,
     )
 
 
-def _selection(found: Decomposition | None, params: Params) -> Row:
+def _selection(found: Decomposition | None) -> Row:
     here = NOT_HERE
     if found is not None:
         here = f"{plural(found.versions.n_items, 'item')}, {found.n_analysable:,} analysable; the headline and the budget count all of them"
@@ -200,7 +202,7 @@ def _selection(found: Decomposition | None, params: Params) -> Row:
     )
 
 
-def _real(found: Decomposition | None, params: Params) -> Row:
+def _real(found: Decomposition | None) -> Row:
     here = NOT_HERE
     if found is not None:
         parts = [
@@ -212,28 +214,30 @@ def _real(found: Decomposition | None, params: Params) -> Row:
     return (
         "Churn in the aggregate",
         "read off the number of flagged items",
-        "the variance of the changes less the noise of both versions is the variance of the true changes, whatever single items show; in "
-        "the paper's pair 84 to 87 % of it is signal",
+        "the variance of the observed changes less the noise of both versions is that of the true changes, whatever single items show; in "
+        "the paper's pair .84 to .87 of the observed variance is signal",
         here,
     )
 
 
-def _reversal(found: Decomposition | None, params: Params) -> Row:
+def _reversal(found: Decomposition | None) -> Row:
     here = NOT_HERE
     if found is not None:
-        shown = [part.name for part in found.parts if part.p_adjusted is not None and part.p_adjusted <= params.alpha]
+        shown = [
+            part.name for part in found.parts if part.p_adjusted is not None and part.p_adjusted <= found.params.alpha
+        ]
         here = (
             f"domains with a change after Holm: {listed(shown, most=6)}" if found.parts else "the data name no domains"
         )
     return (
-        "Domains that turn round",
+        "Domains that reverse",
         "opposite signs in two domains are a reversal",
         "every domain needs its own test, adjusted: in the public greedy files physics has 58 lost and 45 gained, exact p .24",
         here,
     )
 
 
-POINTS: tuple[Callable[[Decomposition | None, Params], Row], ...] = (
+POINTS: tuple[Callable[[Decomposition | None], Row], ...] = (
     _two_errors,
     _populations,
     _noise,
@@ -309,12 +313,14 @@ def _scores(found: Decomposition) -> Iterator[tuple[str, str, str]]:
         yield (
             "graded scores",
             "all items",
-            "items are tested by the permutation law's t approximation, not exactly; nulls are drawn, and there is none for the tests",
+            "items are tested by a t approximation of the permutation law, not exactly; the nulls of the index are drawn, the tests have none",
         )
-    if versions.baseline.scores is None and found.params.known_reliability is None:
+    asked = [] if found.params.known_reliability else ["published readings"]
+    asked += ["corrected index"] if found.params.reliability == "split-half" else []
+    if versions.baseline.scores is None and asked:
         yield (
             "counts only",
-            "published readings",
+            listed(asked),
             "there are no samples to split, so that the reliability is ICC(1,k) from the counts instead of split halves",
         )
 
@@ -326,15 +332,17 @@ def _indices(found: Decomposition) -> Iterator[tuple[str, str, str]]:
     for index in found.corrected.values():
         for version, spread in zip((found.versions.baseline, found.versions.candidate), index.spreads, strict=True):
             if spread.reliability is not None and spread.reliability < 0:
-                sentence = f"reliability {number(spread.reliability)}: the items differ less than chance has them"
+                sentence = (
+                    f"reliability {number(spread.reliability)}: the items differ less than chance would make them"
+                )
                 yield "negative reliability", f"{version.name}, {index.name}", sentence
 
 
 def _domains(found: Decomposition) -> Iterator[tuple[str, str, str]]:
-    single = [part.name or "no domain" for part in found.parts if part.n == 1]
+    single = [name_of(part) for part in found.parts if part.n == 1]
     if single:
         yield "one item in a domain", listed(single, most=6), "no interval and no test: nothing is said of it"
-    flat = [part.name or "no domain" for part in found.parts if part.n > 1 and part.interval is None]
+    flat = [name_of(part) for part in found.parts if part.n > 1 and part.interval is None]
     if flat:
         yield "changes that do not vary", listed(flat, most=6), "no interval and no test of the mean change"
 

@@ -9,9 +9,7 @@ import numpy.typing as npt
 
 from analysis.stats import holm, mcnemar_exact
 
-from .versions import Greedy, Versions
-
-Directions = npt.NDArray[np.int8]
+from .versions import Directions, Greedy, Rows, Versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +96,7 @@ def discordant(greedy: Greedy) -> list[Discordant]:
     return [everything, *(replace(part, p_adjusted=float(p)) for part, p in zip(parts, adjusted, strict=True))]
 
 
-def _discordant(name: str, greedy: Greedy, rows: npt.NDArray[np.bool_]) -> Discordant:
+def _discordant(name: str, greedy: Greedy, rows: Rows) -> Discordant:
     changed = changed_sign(greedy)[rows]
     gained, lost = int((changed > 0).sum()), int((changed < 0).sum())
     return Discordant(

@@ -64,8 +64,9 @@ def agreement(crosses: Sequence[CrossTable]) -> Table:
             for table in crosses
         ),
         notes=(
-            "The share of flags that are false says how far to trust a flag; the share of unchanged items that are flagged says how "
-            "often an unchanged item alarms. The paper prints the first under the name of the second.",
+            "Unchanged: no change by the rule; by the tests that is any change they do not see. The share of flags that are false says how "
+            "far to trust a flag, the share of unchanged items that are flagged how often one raises an alarm. The paper prints the first "
+            "under the name of the second.",
         ),
         empty=NO_GREEDY,
     )
@@ -101,7 +102,7 @@ def discordant(answers: Sequence[Discordant]) -> Table:
             )
             for row in answers
         ),
-        notes=("Adjusted by Holm over the domains. A domain has turned round only where its own test says so.",),
+        notes=("Adjusted by Holm over the domains. A domain has reversed only where its own test says so.",),
         empty="no greedy answers were given",
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WORDS = {1: f"reliably {IMPROVED}", 0: UNCHANGED, -1: f"reliably {DETERIORATED}"}
 MOST_SHOWN = 20
-SHOWN = (0, 1, 2, 4, 6, 7, 8, 9, 14)  # columns that fit a page
+SHOWN = ("item", "domain", "p_baseline", "p_candidate", "change", "rci", "p", "q", "class_corrected")  # they fit a page
 CLIP, N_BINS = 12.0, 50
 
 
@@ -40,13 +40,16 @@ def items(found: Decomposition | None) -> Table:
 
 def changed(found: Decomposition | None, params: Params) -> Table:
     """The items that the tests are surest of."""
-    rows = [row for row in _rows(found) if row[9] is not None and row[9] <= params.fdr] if found else []
-    rows.sort(key=lambda row: (row[9], -abs(row[6])))
+    places = [i for i, column in enumerate(_COLUMNS) if column.key in SHOWN]
+    rows = [tuple(row[i] for i in places) for row in _rows(found)] if found else []
+    change, q = SHOWN.index("change"), SHOWN.index("q")
+    rows = [row for row in rows if row[q] is not None and row[q] <= params.fdr]
+    rows.sort(key=lambda row: (row[q], -abs(row[change])))
     return Table(
         id="changed",
         title="The items that changed most surely; all of them are in the table of items.",
-        columns=tuple(_COLUMNS[i] for i in SHOWN),
-        rows=tuple(tuple(row[i] for i in SHOWN) for row in rows[:MOST_SHOWN]),
+        columns=tuple(_COLUMNS[i] for i in places),
+        rows=tuple(rows[:MOST_SHOWN]),
         notes=(
             f"{min(MOST_SHOWN, len(rows)):,} of {len(rows):,} items that reach a q of {level(params.fdr)}, smallest q first.",
         ),
@@ -109,8 +112,8 @@ _COLUMNS = (
     TableColumn(key="n_candidate", label="samples", kind="count", group="score"),
     TableColumn(key="change", label="Δ", kind="number"),
     TableColumn(key="rci", label="RCI", kind="number", group="published"),
-    TableColumn(key="p", label="p", kind="p_value", group="exact test"),
-    TableColumn(key="q", label="q", kind="p_value", group="exact test"),
+    TableColumn(key="p", label="p", kind="p_value", group="test"),
+    TableColumn(key="q", label="q", kind="p_value", group="test"),
     TableColumn(key="rose", label="rose", kind="prob", group="probability"),
     TableColumn(key="fell", label="fell", kind="prob", group="probability"),
     TableColumn(key="false_sign", label="false sign", kind="prob", group="probability"),

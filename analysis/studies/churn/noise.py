@@ -13,7 +13,6 @@ from analysis.stats import (
     flag_law,
     graded_relabelling_null,
     half_sample_null,
-    halved,
     keyed_stream,
     relabelled_tests_null,
     relabelling_null,
@@ -44,11 +43,6 @@ def index_halves(version: Version, *, binary: bool, s_diff: float, params: Param
 def tests_null(one: Version, two: Version, *, test: ItemTest, level: float) -> FlagNull:
     """Items whose exact test reaches the level when the samples are dealt at random; counts only."""
     return relabelled_tests_null(one.total, one.n, two.total, two.n, test=test, level=level)
-
-
-def tests_halves(version: Version, *, test: ItemTest, level: float) -> FlagNull:
-    """Items whose exact test reaches the level between two halves of one version; counts only."""
-    return relabelled_tests_null(*halved(version.total, version.n), test=test, level=level)
 
 
 def at_least(null: FlagNull, flagged: int) -> float:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analysis.present.format import level, number
+from analysis.present.format import level
 from analysis.present.table import Table, TableColumn
 from analysis.results import Gate
 from analysis.sections import checks_table
 from analysis.stats import FlagNull, breadth_ratio, keyed_stream, wilson
+from analysis.stats.binomial import TIE
 
 from .classes import Index
 from .domains import Change, counts_by_domain
@@ -70,7 +71,7 @@ def main(found: Decomposition | None, params: Params) -> Table:
         rows=tuple(rows),
         notes=(
             "Δ is candidate minus baseline, in shares of correct samples. Analysable: neither 0 nor 1 in both versions. min Δp: the "
-            "smallest change that the rule flags; a dash where every item has its own.",
+            "smallest change that the rule flags; a dash where it differs between items.",
             f"At {level(params.cut_conservative)}: improved/no change/deteriorated by the stricter cut. Breadth: improved items over "
             "items with any positive change.",
         ),
@@ -86,6 +87,7 @@ def readings(found: Decomposition | None) -> Table:
         rows.append(
             (
                 index.name,
+                index.by,
                 one.reliability,
                 two.reliability,
                 one.sd,
@@ -101,6 +103,7 @@ def readings(found: Decomposition | None) -> Table:
         title="Standard errors of a difference, and the populations behind them.",
         columns=(
             TableColumn(key="rule", label="reading"),
+            TableColumn(key="by", label="reliability by"),
             TableColumn(key="r_baseline", label="baseline", kind="number", group="reliability"),
             TableColumn(key="r_candidate", label="candidate", kind="number", group="reliability"),
             TableColumn(key="sd_baseline", label="baseline", kind="number", group="SD"),
@@ -126,7 +129,7 @@ def net(found: Decomposition | None, params: Params) -> Table:
         parts = [found.everything, *([found.analysable] if found.analysable else []), *found.parts]
     return Table(
         id="net",
-        title="Net change as gains less losses; the identity is checked to the last digit.",
+        title="Net change as gains less losses, with what rounding leaves of the identity.",
         columns=(
             TableColumn(key="set", label="items"),
             TableColumn(key="n", label="n", kind="count"),
@@ -167,12 +170,13 @@ def noise(found: Decomposition | None) -> Table:
     rows = []
     if found is not None:
         for index in (*found.published, found.index):
-            rows.append(_noise_row(found, index.name, index.flagged, index.null, index.halves))
+            p = None if index.null is None or index.flagged is None else at_least(index.null, index.flagged)
+            rows.append(_noise_row(found, index.name, index.flagged, index.null, index.halves, p))
         classes = found.classes
-        rows.append(_noise_row(found, tests_name(found), classes.flagged, classes.null, classes.halves))
+        rows.append(_noise_row(found, tests_name(found), classes.flagged, classes.null, None, classes.p_noise))
     return Table(
         id="noise",
-        title="Churn beside its noise floor: the same rule on samples dealt to the versions at random, and on two halves of one version.",
+        title="Churn beside its noise floor: samples dealt to the versions at random, and two halves of one version.",
         columns=(
             TableColumn(key="rule", label="rule"),
             TableColumn(key="flagged", label="items", kind="count", group="churn"),
@@ -192,11 +196,11 @@ def noise(found: Decomposition | None) -> Table:
         rows=tuple(rows),
         notes=(
             "Dealt at random: given an item's total the split is hypergeometric, so the expectation is exact; p is the probability of "
-            "at least as many flags. An item that did change has its total in the middle, where noise is largest, so this floor is "
+            "at least as many flags (for the tests: of p-values at the error rate, a level that the data did not choose). An item that did change has its total in the middle, where noise is largest, so this floor is "
             "on the high side.",
-            "Halves have half of the samples: S_diff is stepped up by √2, an exact test keeps its level. The shares are the mean of the "
-            "two versions.",
-            "A dash: graded scores have no exact law for the tests.",
+            "Halves have half of the samples: S_diff is stepped up by √2, which on the lattice of few samples can be off by half "
+            "either way (calibration tables of the project). The shares are the mean of the two versions.",
+            "A dash: halves hardly reach the level of the tests, and graded scores have no exact law for them.",
         ),
         empty=GREEDY_ALONE,
     )
@@ -257,7 +261,7 @@ def name_of(part: Change) -> str:
 
 def tests_name(found: Decomposition) -> str:
     """The rule of the item tests in words."""
-    return f"{found.classes.name}, BH {number(found.params.fdr)}"
+    return f"{found.classes.name} with BH"
 
 
 def interval(limits: tuple[float, float] | None) -> dict[str, float] | None:
@@ -272,9 +276,9 @@ def smallest_change(index: Index, found: Decomposition) -> tuple[float | None, i
     threshold = index.s_diff * found.params.cut
     samples = np.unique(np.concatenate([found.versions.baseline.n, found.versions.candidate.n]))
     if samples.size != 1 or not found.versions.binary:
-        return threshold, None
+        return None, None
     n = int(samples[0])
-    steps = math.floor(threshold * n * (1 + 1e-12)) + 1
+    steps = math.floor(threshold * n * (1 + TIE)) + 1
     return (steps / n, steps) if steps <= n else (None, None)
 
 
@@ -294,7 +298,7 @@ def _index_row(found: Decomposition, index: Index) -> tuple[Any, ...]:
         *_aggregate(found),
         *_shares(counts, found),
         strict and f"{strict.improved}/{strict.unchanged}/{strict.deteriorated}",
-        *(_breadth(change.improved, change.raised, index.name, found) if change else (None, None)),
+        *(breadth(change.improved, change.raised, index.name, found) if change else (None, None)),
     )
 
 
@@ -309,7 +313,7 @@ def _tests_row(found: Decomposition) -> tuple[Any, ...]:
         *_aggregate(found),
         *_shares(counts, found),
         None,
-        *_breadth(classes.improved, raised, "tests", found),
+        *breadth(classes.improved, raised, tests_name(found), found),
     )
 
 
@@ -328,9 +332,10 @@ def _shares(counts: tuple[int | None, ...], found: Decomposition) -> tuple[Any, 
     return improved, improved / n, up, unchanged, unchanged / n, deteriorated, deteriorated / n, down
 
 
-def _breadth(
+def breadth(
     improved: int, raised: int, rule: str, found: Decomposition
 ) -> tuple[float | None, dict[str, float] | None]:
+    """Breadth ratio and its bootstrap interval."""
     params = found.params
     if not raised:
         return None, None
@@ -351,13 +356,17 @@ def _noise_row(
     flagged: int | None,
     null: FlagNull | None,
     halves: tuple[FlagNull, FlagNull] | None,
+    p: float | None,
 ) -> tuple[Any, ...]:
     n, m = found.versions.n_items, found.n_analysable
     if flagged is None:
         return name, *(None,) * 11
     churn = (flagged, flagged / n, flagged / m if m else None)
-    if null is None or halves is None or not m:
+    if null is None or not m:
         return name, *churn, *(None,) * 8
-    mean = (halves[0].mean + halves[1].mean) / 2
-    relabelled = (null.mean, null.mean / n, null.mean / m, at_least(null, flagged))
-    return name, *churn, *relabelled, halves[0].mean, halves[1].mean, mean / n, mean / m
+    relabelled = (null.mean, null.mean / n, null.mean / m, p)
+    if halves is None:
+        return name, *churn, *relabelled, *(None,) * 4
+    one, two = (half.mean for half in halves)
+    mean = (one + two) / 2
+    return name, *churn, *relabelled, one, two, mean / n, mean / m

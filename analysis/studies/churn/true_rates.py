@@ -15,9 +15,10 @@ from .versions import Versions
 Floats = npt.NDArray[np.float64]
 Limits = tuple[float, float]
 
-MOST_COUNTS = 20_000  # different pairs of counts; beyond them the likelihood does not fit
-MOVES = (0.1, 0.2, 0.4)
-TELLING = 0.2  # the move that items and sentences speak of
+MOST_COUNTS = 3000  # different pairs of counts; with so many samples the tests see what there is
+MOVES = (0.2, 0.4)
+TELLING = 0.2  # the move that items and sentences speak of; smaller ones hang on the grid
+FEWEST_ITEMS = 100  # for a sentence about shares
 RESAMPLES, STEPS = 100, 300  # of items, and of the algorithm in each, from the law of all items
 
 

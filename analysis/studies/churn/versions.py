@@ -19,6 +19,8 @@ from .parameters import Params
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 Texts = npt.NDArray[np.object_]
+Rows = npt.NDArray[np.bool_]
+Directions = npt.NDArray[np.int8]
 
 GREEDY_ATTEMPT = "greedy"
 LEAST_SAMPLES = 2  # for a spread within an item
@@ -43,7 +45,7 @@ class Version:
     total: Floats
     n: Whole
     scores: Floats | None
-    unscored: npt.NDArray[np.bool_] | None
+    unscored: Rows | None
 
     @property
     def p(self) -> Floats:
@@ -55,13 +57,13 @@ class Version:
         """Attempts that had no score."""
         return 0 if self.unscored is None else int(self.unscored.sum())
 
-    def agree(self, *, binary: bool) -> npt.NDArray[np.bool_]:
+    def agree(self, *, binary: bool) -> Rows:
         """Items whose samples all have the same score."""
         if binary or self.scores is None:
             return (self.total == 0) | (self.total == self.n)
         return np.asarray(np.nanmax(self.scores, axis=1) == np.nanmin(self.scores, axis=1))
 
-    def taken(self, rows: npt.NDArray[np.bool_]) -> Version:
+    def taken(self, rows: Rows) -> Version:
         """The same version on some of the items."""
         return Version(
             name=self.name,
@@ -109,12 +111,15 @@ class Versions:
         Items of one version, left out.
     other_models
         Models of the data that are not compared.
+    matched
+        Both versions on all items that both have, those left out too, attempts without a score left out.
     """
 
     items: Texts
     domains: Texts
     baseline: Version
     candidate: Version
+    matched: tuple[Version, Version]
     binary: bool
     lost: int
     short: int
@@ -128,9 +133,9 @@ class Versions:
         return len(self.items)
 
     @property
-    def left_out(self) -> int:
-        """Items that were not compared."""
-        return self.short + self.baseline_only + self.candidate_only
+    def unmatched(self) -> int:
+        """Items that one version lacks."""
+        return self.baseline_only + self.candidate_only
 
 
 def samples_of(version: Version) -> str:
@@ -196,13 +201,15 @@ def _known_versions(given: Input, params: Params) -> None:
     )
 
 
-def _from_attempts(given: Input, params: Params) -> tuple[Versions, Greedy | None]:
+def _from_attempts(given: Input, params: Params) -> tuple[Versions | None, Greedy | None]:
     frame = given.frame
     greedy_rows = (frame["attempt"].str.casefold() == GREEDY_ATTEMPT).to_numpy()
     compared = frame["model"].isin([params.baseline, params.candidate]).to_numpy()
     frame = frame[compared]
     greedy = _greedy(frame[greedy_rows[compared]], params) if (greedy_rows & compared).any() else None
     rows = frame[~greedy_rows[compared]]
+    if rows.empty:
+        return None, greedy
     values, lost = _scores(rows)
     code, items, domains = _coded(rows)
     order = _natural_rank(rows["attempt"])
@@ -270,10 +277,9 @@ def _versions(
     if (alone[0] | alone[1]).any() and params.unmatched == "refuse":
         raise InputError(_unmatched(items, alone, params))
     both = here[0] & here[1]
-    enough = both.copy()
-    for count, name in zip(tried, (params.baseline, params.candidate), strict=True):
-        least = np.maximum(LEAST_SAMPLES, np.ceil(params.min_valid * count - 1e-9))
-        enough &= versions[name].n >= least
+    enough = (
+        both & enough_samples(versions[params.baseline], params) & enough_samples(versions[params.candidate], params)
+    )
     if enough.sum() < 2:
         what = f"{plural(int(enough.sum()), 'item')} of {int(both.sum()):,} with enough scored samples in both versions"
         fix = f"Two items with {LEAST_SAMPLES} samples or more are needed; see errors and min_valid ({params.min_valid:g})."
@@ -283,6 +289,10 @@ def _versions(
         domains=domains[enough],
         baseline=versions[params.baseline].taken(enough),
         candidate=versions[params.candidate].taken(enough),
+        matched=(
+            versions[params.baseline].taken(both).with_missing_as(np.nan),
+            versions[params.candidate].taken(both).with_missing_as(np.nan),
+        ),
         binary=binary,
         lost=lost,
         short=int((both & ~enough).sum()),
@@ -292,7 +302,16 @@ def _versions(
     )
 
 
-def _unmatched(items: Texts, alone: Sequence[npt.NDArray[np.bool_]], params: Params) -> Fault:
+def enough_samples(version: Version, params: Params) -> Rows:
+    """Items of which enough attempts have a score."""
+    attempted = version.n.copy()
+    if version.scores is not None and version.unscored is not None:
+        attempted += (version.unscored & np.isnan(version.scores)).sum(axis=1)
+    least = np.maximum(LEAST_SAMPLES, np.ceil(params.min_valid * attempted - 1e-9))
+    return np.asarray(version.n >= least)
+
+
+def _unmatched(items: Texts, alone: Sequence[Rows], params: Params) -> Fault:
     counts = [
         f"{plural(int(rows.sum()), 'item')} only in {plain(name, width=60)} (such as {plain(items[rows][0], width=60)})"
         for rows, name in zip(alone, (params.baseline, params.candidate), strict=True)
@@ -346,7 +365,7 @@ def _natural_rank(texts: pd.Series) -> npt.NDArray[np.intp]:
 
 def _matrix(
     code: npt.NDArray[np.intp], order: npt.NDArray[np.intp], values: Floats, attempted: Whole
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+) -> tuple[Floats, Rows]:
     """Scores, and which attempts have none, by item and by place of the attempt among the item's attempts."""
     place = np.lexsort([order, code])
     first = np.cumsum(attempted) - attempted
@@ -358,7 +377,7 @@ def _matrix(
     return scores, unscored
 
 
-def _version(name: str, scores: Floats, unscored: npt.NDArray[np.bool_]) -> Version:
+def _version(name: str, scores: Floats, unscored: Rows) -> Version:
     n = (~np.isnan(scores)).sum(axis=1)
     return Version(name=name, total=np.nansum(scores, axis=1), n=n, scores=scores, unscored=unscored)
 
