@@ -11,7 +11,7 @@ from analysis.present.table import Table, TableColumn
 from analysis.stats import mcnemar_exact, samples_for_reliability, wilson
 
 from .domains import association_of, counts_by_domain
-from .tables import GREEDY_ALONE, breadth, tests_name
+from .tables import GREEDY_ALONE, tests_name
 from .versions import Directions
 
 if TYPE_CHECKING:
@@ -76,14 +76,14 @@ def _hypotheses(found: Decomposition, rule: str, direction: Directions, *, seen_
             )
         )
     raised = int((found.versions.candidate.p > found.versions.baseline.p).sum())
-    ratio, limits = breadth(improved, raised, rule, found)
-    if ratio is not None and limits is not None:
+    if raised:
+        low, high = wilson(improved, raised, level=1 - alpha)
         out.append(
             (
                 rule,
                 f"H4: of the items that rose, fewer than {level(MAJORITY)} improved reliably (breadth ratio)",
-                f"{improved:,} of {raised:,}, ratio {number(ratio)} [{prob(limits['low'])}, {prob(limits['high'])}]",
-                _holds(limits["high"] < MAJORITY and seen_all, limits["low"] > MAJORITY),
+                f"{improved:,} of {raised:,}, ratio {number(improved / raised)}, Wilson [{prob(low)}, {prob(high)}]",
+                _holds(high < MAJORITY and seen_all, low > MAJORITY),
             )
         )
     p = mcnemar_exact(improved, deteriorated)

@@ -298,7 +298,7 @@ def _index_row(found: Decomposition, index: Index) -> tuple[Any, ...]:
         *_aggregate(found),
         *_shares(counts, found),
         strict and f"{strict.improved}/{strict.unchanged}/{strict.deteriorated}",
-        *(breadth(change.improved, change.raised, index.name, found) if change else (None, None)),
+        *(_breadth(change.improved, change.raised, index.name, found) if change else (None, None)),
     )
 
 
@@ -313,7 +313,7 @@ def _tests_row(found: Decomposition) -> tuple[Any, ...]:
         *_aggregate(found),
         *_shares(counts, found),
         None,
-        *breadth(classes.improved, raised, tests_name(found), found),
+        *_breadth(classes.improved, raised, tests_name(found), found),
     )
 
 
@@ -332,10 +332,10 @@ def _shares(counts: tuple[int | None, ...], found: Decomposition) -> tuple[Any, 
     return improved, improved / n, up, unchanged, unchanged / n, deteriorated, deteriorated / n, down
 
 
-def breadth(
+def _breadth(
     improved: int, raised: int, rule: str, found: Decomposition
 ) -> tuple[float | None, dict[str, float] | None]:
-    """Breadth ratio and its bootstrap interval."""
+    """Breadth ratio and its bootstrap interval, which would collapse where no raised item improved, or every one."""
     params = found.params
     if not raised:
         return None, None
@@ -347,7 +347,7 @@ def breadth(
         n_resamples=params.bootstrap,
         rng=keyed_stream(params.seed, "breadth", rule),
     )
-    return ratio, interval((low, high))
+    return ratio, interval((low, high)) if 0 < improved < raised else None
 
 
 def _noise_row(
