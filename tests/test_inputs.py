@@ -123,7 +123,9 @@ class TestSources:
             "score": "acc",
         }
 
-    @pytest.mark.parametrize("source", ["#0", "#3", "#x", "#²", "@key", "@index", "accuracyy", "coalesce:score|nope", "equals:score"])
+    @pytest.mark.parametrize(
+        "source", ["#0", "#3", "#x", "#²", "@key", "@index", "accuracyy", "coalesce:score|nope", "equals:score"]
+    )
     def test_a_source_that_is_not_there_lists_the_known_ones(self, load, source):
         assert "Known: @file, @row, score, seed" in message(load, {"a.csv": PLAIN}, columns={"model": source})
 

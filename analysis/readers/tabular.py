@@ -53,7 +53,13 @@ def read_raw(
         raise InputError(Fault(file=path.name, what="the file is empty", fix="Give a file with at least one row."))
     suffix = data_suffix(path)
     if records is not None and suffix != ".json":
-        raise InputError(Fault(file=path.name, what="`records` names a key of a JSON object, and this file is none", fix="Leave it out."))
+        raise InputError(
+            Fault(
+                file=path.name,
+                what="`records` names a key of a JSON object, and this file is none",
+                fix="Leave it out.",
+            )
+        )
     if suffix in BY_SUFFIX:
         table = _delimited(path, _text(path, data), _delimiter(delimiter, BY_SUFFIX[suffix]), header=header)
     elif suffix == ".json":
