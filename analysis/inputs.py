@@ -19,6 +19,9 @@ from analysis.readers.tabular import SUFFIXES, read_raw
 from analysis.schema import Demanded, Schema, is_missing
 
 
+LONGEST_NUMBER = 18  # digits of an id that is sorted as a number
+
+
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -229,6 +232,16 @@ def close_match(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, names, n=1)
     guess = f"Did you mean {near[0]!r}? " if near else ""
     return f"{guess}Known: {', '.join(plain(other, width=60) for other in names) or 'none'}"
+
+
+def natural_key(text: str) -> tuple[bool, int, str]:
+    """Sorting key of ids: whole numbers by size, then words by letter.
+
+    >>> sorted(["10", "9", "b", "a10"], key=natural_key)
+    ['9', '10', 'a10', 'b']
+    """
+    whole = text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER
+    return (not whole, int(text) if whole else 0, text)
 
 
 def _as_text(cell: Any) -> str:

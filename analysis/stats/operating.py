@@ -24,14 +24,14 @@ from analysis.stats.checks import checked_counts, checked_probability, checked_r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerSize:
-    """Reruns that reach a power; the power saw-tooths in ``n``, so there are two answers.
+    """Number of reruns or items that reaches a power; the power saw-tooths in the number, so there are two answers.
 
     Attributes
     ----------
     first
-        Smallest number of reruns with at least the power.
+        Smallest number with at least the power.
     lasting
-        Smallest number of reruns from which no larger number falls short again.
+        Smallest number from which no larger number falls short again.
     """
 
     first: int

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.errors import Fault, InputError, ParameterError, plain, raise_all
-from analysis.inputs import Input, close_match
+from analysis.inputs import Input, close_match, natural_key
 from analysis.present.format import plural
 from analysis.present.prose import listed
 
@@ -358,7 +358,7 @@ def _coded(rows: pd.DataFrame) -> tuple[npt.NDArray[np.intp], Texts, Texts]:
 
 def _natural_rank(texts: pd.Series) -> npt.NDArray[np.intp]:
     """Rank of every text, numbers by size before words by letter; equal texts have equal ranks."""
-    distinct = sorted(set(texts), key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
+    distinct = sorted(set(texts), key=natural_key)
     rank = {text: i for i, text in enumerate(distinct)}
     return np.fromiter((rank[text] for text in texts), dtype=np.intp, count=len(texts))
 
