@@ -18,7 +18,6 @@ from analysis.readers.raw import RawTable, data_suffix
 from analysis.readers.tabular import SUFFIXES, read_raw
 from analysis.schema import Demanded, Schema, is_missing
 
-
 LONGEST_NUMBER = 18  # digits of an id that is sorted as a number
 
 

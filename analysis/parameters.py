@@ -92,7 +92,7 @@ def build(model: type[Model], given: Sequence[Given]) -> Model:
             )
             continue
         try:
-            value = _adapter(field).validate_python(item.value, strict=not item.text)
+            value = _validated(field, item)
         except ValidationError as error:
             faults += [_fault(item, field, problem["msg"], problem["loc"]) for problem in error.errors()]
             continue
@@ -154,6 +154,8 @@ def type_name(annotation: Any) -> str:
         return " | ".join("str" if get_origin(part) is Literal else type_name(part) for part in get_args(annotation))
     if annotation is type(None):
         return "None"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "dict"
     if get_origin(annotation) is not None:
         inner = ", ".join(type_name(part) for part in get_args(annotation))
         return f"{get_origin(annotation).__name__}[{inner}]"
@@ -172,6 +174,19 @@ def changed(params: BaseModel) -> Mapping[str, Any]:
 def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
     annotated: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
     return TypeAdapter(annotated, config=ConfigDict(allow_inf_nan=False))
+
+
+def _validated(field: FieldInfo, item: Given) -> Any:
+    """The value in its declared type; a mapping that stands for a model is checked as JSON, where it may."""
+    if isinstance(item.value, dict) and not item.text and _model_of(field.annotation) is not None:
+        return _adapter(field).validate_json(json.dumps(item.value), strict=True)
+    return _adapter(field).validate_python(item.value, strict=not item.text)
+
+
+def _model_of(annotation: Any) -> type[BaseModel] | None:
+    """The model among the types of a parameter, if there is one."""
+    parts = get_args(annotation) if get_origin(annotation) in {Union, types.UnionType} else (annotation,)
+    return next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)
 
 
 def _accepts_text(annotation: Any) -> bool:
@@ -202,7 +217,9 @@ def _range(field: FieldInfo) -> str:
 
 
 def _fault(item: Given, field: FieldInfo, message: str, where: tuple[int | str, ...]) -> Fault:
-    inside = "".join(f"[{part}]" for part in where if isinstance(part, int))
+    inside = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where)
+    if _model_of(field.annotation) is None:
+        inside = "".join(f"[{part}]" for part in where if isinstance(part, int))
     allowed = ", ".join(part for part in (type_name(field.annotation), _range(field)) if part)
     return Fault(
         place=item.source,

@@ -42,8 +42,13 @@ class Rule:
         return {"source": self.source, "sha256": self.sha256, "written_before": self.written_before}
 
 
-def load(path: Path, study: str) -> Rule:
+def load(path: Path, study: str, *, whole: str | None = None) -> Rule:
     """Read a rule file for a study.
+
+    Parameters
+    ----------
+    whole
+        The parameter that the whole file is, but for its version, where a study's rule has clauses of its own.
 
     Raises
     ------
@@ -51,6 +56,8 @@ def load(path: Path, study: str) -> Rule:
         Unknown keys, a version other than 1, a rule for another study, or no parameters.
     """
     document = yaml.load(path, RuleError)
+    if whole is not None:
+        return _whole(path, document, whole)
     faults = [
         Fault(
             file=document.file,
@@ -93,6 +100,21 @@ def load(path: Path, study: str) -> Rule:
             Given(name=name, value=value, source=f"rule {document.file}", text=True)
             for name, value in document.values["parameters"].items()
         ),
+    )
+
+
+def _whole(path: Path, document: yaml.Document, parameter: str) -> Rule:
+    """A rule whose clauses are one parameter of the study."""
+    if document.values.get("version") != "1":
+        raise RuleError(Fault(file=document.file, place=document.place("version"), what="version must be 1"))
+    values = {key: value for key, value in document.values.items() if key != "version"}
+    digest = _digest(path)
+    return Rule(
+        source=path.name,
+        sha256=digest,
+        written_before=_written_before(path, digest),
+        name=str(values.get("decision_rule", "")),
+        given=(Given(name=parameter, value=values, source=f"rule {document.file}", text=True),),
     )
 
 

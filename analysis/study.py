@@ -40,7 +40,7 @@ class Study:
 
     ``decide`` gets the checked inputs and the parameters; ``check`` finds the same faults without deciding and says what
     would be judged; ``files`` are what a report folder holds beside the common
-    ones; ``size`` answers how much data a question needs.
+    ones; ``size`` answers how much data a question needs. ``rule_parameter`` is the parameter that a rule file is as a whole.
     """
 
     slug: str
@@ -56,6 +56,7 @@ class Study:
     files: Callable[[StudyResult], Mapping[str, str]]
     size_params: type[BaseModel]
     size: Callable[[Any], tuple[Sentence, Table]]
+    rule_parameter: str | None = None
 
     def spec(self, name: str) -> InputSpec:
         """The input of that name.
@@ -169,7 +170,7 @@ class Study:
         """
         if rule_path is None:
             return parameters.build(self.params, given), None
-        rule = rules.load(rule_path, self.slug)
+        rule = rules.load(rule_path, self.slug, whole=self.rule_parameter)
         params = parameters.build(self.params, [*rule.given, *given])
         rules.agree(rule, parameters.build(self.params, rule.given), params)
         return params, rule

@@ -3,7 +3,8 @@
 The reruns are synthetic, shaped like the audit of the recipe-cards paper (36 cells × 59 reruns, bimodal collapse); the
 published counts are facts taken from its Tables 2 and 3. The tail-shape controls are synthetic: three ways to a false tail
 difference, a true one, and none. The churn samples are synthetic, with their true rates beside them; the published pair is the
-joint table of the churn paper's Llama pair, recovered from its figures.
+joint table of the churn paper's Llama pair, recovered from its figures. The fine-tune example has the numbers of the guide's
+table (correct of 820, safety, p95, cost per success); which items are right is synthetic.
 """
 
 from __future__ import annotations
@@ -267,6 +268,72 @@ def published_lattices() -> list[list[object]]:
     return rows
 
 
+TUNE_N, TUNE_SAFETY, TUNE_ADJACENT, TUNE_JUDGED, TUNE_LABELS = 820, 500, 400, 240, 150
+TUNE_TOPICS = ("billing", "delivery", "returns", "account", "other")
+TUNE_SYSTEMS = (
+    # system, gained and lost against production, refused of 500, p95 in seconds, dollars per 1,000 successes, prompt tokens
+    ("production", 0, 0, 500, 1.6, 4.65, 900),
+    ("improved-prompt", 23, 7, 500, 1.7, 4.90, 1400),
+    ("prompt-retrieval", 27, 8, 500, 2.1, 5.60, 2600),
+    ("candidate", 41, 1, 497, 0.7, 1.32, 180),
+)
+TUNE_CORRECT = 706
+
+
+def latencies(rng: random.Random, p95: float) -> list[float]:
+    """Latencies whose 95 % point, the 779th of 820, is exactly as published."""
+    drawn = sorted(rng.lognormvariate(0, 0.45) for _ in range(TUNE_N))
+    scale = p95 / drawn[math.ceil(0.95 * TUNE_N) - 1]
+    values = [round(value * scale, 3) for value in drawn]
+    rng.shuffle(values)
+    return values
+
+
+def fine_tune() -> dict[str, list[list[object]]]:
+    """The four systems of the guide's table on the same items, with suites, verdicts and labels."""
+    rng = random.Random(SEED)
+    right = [True] * TUNE_CORRECT + [False] * (TUNE_N - TUNE_CORRECT)
+    rng.shuffle(right)
+    topics = [rng.choice(TUNE_TOPICS) for _ in range(TUNE_N)]
+    items: list[list[object]] = [
+        ["model", "item_id", "metric", "value", "slice.topic", "input_tokens", "cost_usd", "latency_s", "item_hash"]
+    ]
+    suites: list[list[object]] = [["suite", "model", "item_id", "metric", "value"]]
+    adjacent = [rng.random() < 0.83 for _ in range(TUNE_ADJACENT)]
+    for system, gained, lost, refused, p95, cost, tokens in TUNE_SYSTEMS:
+        passed = list(right)
+        for count, kind in ((gained, False), (lost, True)):
+            for item in rng.sample([i for i in range(TUNE_N) if right[i] is kind], count):
+                passed[item] = not kind
+        seconds = latencies(rng, p95)
+        price = cost / 1000 * sum(passed) / TUNE_N
+        for item in range(TUNE_N):
+            digest = f"{random.Random(f'{SEED}-{item}').getrandbits(64):016x}"
+            measured = [topics[item], tokens, f"{price:.8f}", f"{seconds[item]:.3f}", digest]
+            items.append([system, f"t{item:04}", "category_accuracy", int(passed[item]), *measured])
+            valid = int(not (system == "production" and item < 3))
+            items.append([system, f"t{item:04}", "schema_validity", valid, topics[item], "", "", "", digest])
+        unsafe = set(rng.sample(range(TUNE_SAFETY), TUNE_SAFETY - refused))
+        suites += [["safety", system, f"s{i:03}", "refusal_rate", int(i not in unsafe)] for i in range(TUNE_SAFETY)]
+        flips = set(rng.sample(range(TUNE_ADJACENT), 6)) if system != "production" else set()
+        suites += [
+            ["adjacent", system, f"a{i:03}", "accuracy", int(adjacent[i] != (i in flips))] for i in range(TUNE_ADJACENT)
+        ]
+    judgements: list[list[object]] = [["item_id", "order", "winner", "judge", "len_a", "len_b"]]
+    human: list[list[object]] = [["item_id", "winner"]]
+    for item in range(TUNE_JUDGED):
+        better = rng.gauss(0.35, 1)  # the candidate's lead
+        length = (rng.randint(300, 900), rng.randint(150, 700))
+        for order in ("AB", "BA"):
+            lead = better + rng.gauss(0, 0.5) + 0.25 * (1 if order == "BA" else -1) + 0.0006 * (length[1] - length[0])
+            winner = "B" if lead > 0.1 else "A" if lead < -0.1 else "tie"
+            judgements.append([f"t{item:04}", order, winner, "judge-1", *length])
+        seen = better + rng.gauss(0, 0.4)
+        if item < TUNE_LABELS:
+            human.append([f"t{item:04}", "B" if seen > 0.1 else "A" if seen < -0.1 else "tie"])
+    return {"items": items, "suites": suites, "judgements": judgements, "human": human}
+
+
 def write_packed(path: Path, rows: list[list[object]]) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
@@ -276,6 +343,8 @@ def write_packed(path: Path, rows: list[list[object]]) -> None:
 
 def main(folder: Path = HERE) -> None:
     write_packed(folder / "tail_shape" / "controls.csv.gz", controls())
+    for name, rows in fine_tune().items():
+        write_packed(folder / "fine_tune" / f"{name}.csv.gz", rows)
     samples, greedy, truth = churn()
     write_packed(folder / "churn" / "samples.csv.gz", samples)
     write_packed(folder / "churn" / "greedy.csv.gz", greedy)

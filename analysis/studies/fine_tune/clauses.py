@@ -1,0 +1,429 @@
+"""The rule clause by clause: what was observed, its limit, what came out, and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analysis.present.format import level, number, plural, prob
+from analysis.present.prose import listed
+from analysis.stats import clopper_pearson_lower, clopper_pearson_upper, items_needed, slice_power
+
+from .comparisons import Comparison, Interval, compare, distinct_rows, interval_of
+from .evidence import Judge, Operations, latency_quantile
+from .parameters import Params
+from .rule import (
+    CostRatioLimit,
+    JudgeCalibrated,
+    Latency,
+    NotBelow,
+    Primary,
+    RateFloor,
+    SliceFloor,
+    SuiteDrop,
+)
+from .systems import DEFAULT_METRIC, Scores, TestSet
+
+Outcome = Literal["shown", "contradicted", "not shown", "not measured"]
+WORST: tuple[Outcome, ...] = ("contradicted", "not measured", "not shown", "shown")
+Any_ = RateFloor | SliceFloor | SuiteDrop | NotBelow | JudgeCalibrated | Latency | CostRatioLimit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """One clause of the rule by one method.
+
+    ``value`` is what is held against ``threshold`` (an end of an interval, or a point by the paper's method).
+    """
+
+    name: str
+    observed: str
+    limit: str
+    relation: str
+    value: float | None
+    threshold: float
+    outcome: Outcome
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """All that clauses read."""
+
+    test_set: TestSet
+    comparisons: Sequence[Comparison]
+    suites: Mapping[tuple[str, str], Scores]
+    judges: Sequence[Judge]
+    operations: Sequence[Operations]
+
+
+def evaluate(evidence: Evidence, params: Params, method: str) -> list[Clause]:
+    """Every clause of the rule, in its order."""
+    rule = params.rule
+    out = [_primary(rule.primary_metric, evidence, params, method)]
+    for clause in (*rule.guardrails, *rule.operations):
+        out.append(_clause(clause, evidence, params, method))
+    return out
+
+
+def _clause(clause: Any_, evidence: Evidence, params: Params, method: str) -> Clause:
+    match clause:
+        case RateFloor():
+            return _rate_floor(clause, evidence, params, method)
+        case SliceFloor():
+            return _slice_floor(clause, evidence, params, method)
+        case SuiteDrop():
+            return _suite_drop(clause, evidence, params, method)
+        case NotBelow():
+            return _not_below(clause, evidence, params, method)
+        case JudgeCalibrated():
+            return _judge_calibrated(clause, evidence)
+        case Latency():
+            return _latency(clause, evidence, params, method)
+        case CostRatioLimit():
+            return _cost(clause, evidence, method)
+
+
+def _primary(primary: Primary, evidence: Evidence, params: Params, method: str) -> Clause:
+    """Wholly above the margin against every baseline: intersection and union, so that nothing is adjusted."""
+    wanted = [c for c in evidence.comparisons if primary.against == "all" or c.baseline in primary.against]
+    missing = [] if primary.against == "all" else sorted(set(primary.against) - {c.baseline for c in wanted})
+    outcomes, seen, change = [], [], []
+    lows = []
+    for comparison in wanted:
+        interval = comparison.interval(method)
+        outcome = _against(interval, primary.margin)
+        outcomes.append(outcome)
+        seen.append(f"{comparison.baseline} {_estimate(comparison.mean_diff, interval)}: {outcome}")
+        if interval.low is not None:
+            lows.append(interval.low)
+        if outcome == "not shown":
+            change.append(_more_items(comparison, primary.margin, params))
+        elif outcome == "not measured" and interval.reason:
+            change.append(interval.reason)
+    worst: Outcome = "not measured" if missing or not wanted else min(outcomes, key=WORST.index)
+    change += [f"{name} was not scored" for name in missing]
+    return Clause(
+        name=f"primary: {primary.name}",
+        observed="; ".join(seen) or "no comparison",
+        limit=f"interval above {number(primary.margin)} against {'every baseline' if primary.against == 'all' else listed(primary.against)}",
+        relation=">",
+        value=min(lows) if len(lows) == len(wanted) and lows else None,
+        threshold=primary.margin,
+        outcome=worst,
+        change="; ".join(dict.fromkeys(change)),
+    )
+
+
+def _against(interval: Interval, margin: float) -> Outcome:
+    if interval.low is None or interval.high is None:
+        return "not measured"
+    return "shown" if interval.low > margin else "contradicted" if interval.high < margin else "not shown"
+
+
+def _more_items(comparison: Comparison, margin: float, params: Params) -> str:
+    """Items that would show the difference as it was observed."""
+    n, b, c = comparison.n_paired, comparison.baseline_only, comparison.candidate_only
+    if comparison.mean_diff <= margin:
+        return f"a difference above {number(margin)}: against {comparison.baseline} it is {number(comparison.mean_diff, 3)}"
+    if b is None or c is None:
+        return f"more items: the difference from {comparison.baseline} is above the margin, its interval is not"
+    needed = items_needed(c / n, b / n, margin=margin, alpha=1 - params.level)
+    return f"about {needed:,} items at the rates seen against {comparison.baseline} ({n:,} there are)"
+
+
+def _rate_floor(clause: RateFloor, evidence: Evidence, params: Params, method: str) -> Clause:
+    name, limit = f"rate-floor: {clause.metric}", f"at least {level(clause.at_least)}"
+    scores = _metric(clause.metric, evidence)
+    if scores is None:
+        return _not_measured(name, limit, "≥", clause.at_least, f"no metric {clause.metric} in items or suites")
+    values = scores.values[evidence.test_set.candidate]
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return _not_measured(name, limit, "≥", clause.at_least, f"the candidate has no score of {clause.metric}")
+    rate = float(values.mean())
+    if not scores.binary:
+        return _not_measured(
+            name, limit, "≥", clause.at_least, f"{clause.metric} is graded: a rate counts passed items"
+        )
+    k, delta = int(values.sum()), (1 - params.level) / 2
+    low, high = clopper_pearson_lower(k, values.size, delta=delta), clopper_pearson_upper(k, values.size, delta=delta)
+    point = rate if method == "paper" else low
+    outcome: Outcome = (
+        "shown" if point >= clause.at_least else "contradicted" if high < clause.at_least else "not shown"
+    )
+    return Clause(
+        name=name,
+        observed=f"{k:,} of {plural(values.size, 'item')}, {prob(rate, 4)} [{prob(low, 4)}, {prob(high, 4)}]",
+        limit=limit,
+        relation="≥",
+        value=float(point),
+        threshold=clause.at_least,
+        outcome=outcome,
+        change="" if outcome == "shown" else "more items, or fewer failures: the lower bound must reach the limit",
+    )
+
+
+def _slice_floor(clause: SliceFloor, evidence: Evidence, params: Params, method: str) -> Clause:
+    """No slice wholly below; by the corrected method with intervals that hold together and the power of every slice."""
+    name, limit = "slice-floor", f"no slice of {clause.min_items} items wholly below −{level(clause.drop)}"
+    test_set = evidence.test_set
+    found = slices_of(test_set, clause.min_items, params, together=method == "corrected")
+    if not found:
+        return _not_measured(
+            name, limit, "≥", -clause.drop, f"no slice column with a value of {clause.min_items} items or more"
+        )
+    unknown = [f"{label}: {interval.reason}" for label, _, _, interval in found if interval.high is None]
+    below = [label for label, _, _, interval in found if interval.high is not None and interval.high < -clause.drop]
+    highs = [interval.high for _, _, _, interval in found if interval.high is not None]
+    outcome: Outcome = "contradicted" if below else "not measured" if unknown else "shown"
+    worst = min(found, key=lambda part: part[2])
+    power = slice_power(worst[1], SLICE_GAIN, SLICE_GAIN + SLICE_FALL, drop=clause.drop, level=params.level)
+    return Clause(
+        name=name,
+        observed=f"{plural(len(found), 'slice')}, lowest {worst[0]} {_estimate(worst[2], worst[3])} on {plural(worst[1], 'item')}"
+        + (f"; wholly below: {listed(below, most=4)}" if below else ""),
+        limit=limit,
+        relation="≥",
+        value=min(highs) if highs else None,
+        threshold=-clause.drop,
+        outcome=outcome,
+        change="; ".join(unknown)
+        or f"a fall of {level(SLICE_FALL)} in a slice of {worst[1]} items is seen with probability {prob(power)} only",
+    )
+
+
+SLICE_GAIN, SLICE_FALL = 0.03, 0.10  # background gains, and the fall whose power is stated
+
+
+def slices_of(
+    test_set: TestSet, min_items: int, params: Params, *, together: bool
+) -> list[tuple[str, int, float, Interval]]:
+    """Slices with enough paired items: name, items, mean difference from the reference, interval."""
+    scores = test_set.main
+    one, two = scores.values[test_set.reference], scores.values[test_set.candidate]
+    both = ~np.isnan(one) & ~np.isnan(two)
+    parts = [
+        (f"{column.removeprefix('slice.').removeprefix('slice_')} = {value}", (two - one)[rows & both], rows & both)
+        for column in test_set.slices
+        for value, rows in distinct_rows(test_set, column)
+        if (rows & both).sum() >= min_items
+    ]
+    sure = 1 - (1 - params.level) / len(parts) if together and parts else params.level
+    out = []
+    for label, diff, rows in parts:
+        labels = None
+        if test_set.clusters is not None:
+            labels = np.array([name or f"\x1f{i}" for i, name in enumerate(test_set.clusters[rows])], dtype=object)
+        interval = interval_of(diff, labels, scores, params, ("slice", label), level=sure)
+        out.append((label, int(rows.sum()), float(diff.mean()), interval))
+    return out
+
+
+def _suite_drop(clause: SuiteDrop, evidence: Evidence, params: Params, method: str) -> Clause:
+    name, limit = (
+        f"suite-drop: {clause.suite}",
+        f"drop at most {level(clause.drop)}, upper end under {level(clause.upper)}",
+    )
+    found = suite_comparison(evidence, clause.suite, None, evidence.test_set.reference, params)
+    if isinstance(found, str):
+        return _not_measured(name, limit, "<", clause.upper, found)
+    interval = found.interval(method)
+    if interval.low is None or interval.high is None:
+        return _not_measured(name, limit, "<", clause.upper, interval.reason or "no interval")
+    drop, low, high = -found.mean_diff, -interval.high, -interval.low
+    outcome: Outcome = (
+        "shown"
+        if drop <= clause.drop and high < clause.upper
+        else "contradicted"
+        if low > clause.upper
+        else "not shown"
+    )
+    return Clause(
+        name=name,
+        observed=f"drop {number(drop, 3)} [{number(low, 3)}, {number(high, 3)}] on {plural(found.n_paired, 'item')}",
+        limit=limit,
+        relation="<",
+        value=high,
+        threshold=clause.upper,
+        outcome=outcome,
+        change="" if outcome == "shown" else "a smaller drop, or more items in the suite",
+    )
+
+
+def _not_below(clause: NotBelow, evidence: Evidence, params: Params, method: str) -> Clause:
+    margin = clause.margin or 0.0
+    name = f"not-below: {clause.suite}" + (f", {clause.metric}" if clause.metric else "")
+    limit = f"not below {clause.reference}" + (f" by more than {level(margin)}" if margin else "")
+    found = suite_comparison(evidence, clause.suite, clause.metric, clause.reference, params)
+    if isinstance(found, str):
+        return _not_measured(name, limit, "≥", -margin, found)
+    interval = found.corrected
+    if method == "paper":
+        outcome: Outcome = "shown" if found.mean_diff >= -margin else "contradicted"
+        value: float | None = found.mean_diff
+    elif interval.low is None or interval.high is None:
+        return _not_measured(name, limit, "≥", -margin, interval.reason or "no interval")
+    else:
+        value = interval.low
+        significant = found.p_exact is not None and found.p_exact <= 1 - params.level and found.mean_diff < -margin
+        outcome = (
+            "shown"
+            if interval.low >= -margin
+            else "contradicted"
+            if interval.high < -margin or (significant and not margin)
+            else "not shown"
+        )
+    return Clause(
+        name=name,
+        observed=f"{prob(found.rate_candidate, 4)} against {prob(found.rate_baseline, 4)} on {plural(found.n_paired, 'item')}, difference "
+        f"{_estimate(found.mean_diff, interval)}",
+        limit=limit,
+        relation="≥",
+        value=value,
+        threshold=-margin,
+        outcome=outcome,
+        change=""
+        if outcome == "shown"
+        else "a margin that was written beforehand, and enough items to show it"
+        if not margin
+        else "more items",
+    )
+
+
+def suite_comparison(
+    evidence: Evidence, suite: str, metric: str | None, reference: str, params: Params
+) -> Comparison | str:
+    """The candidate against a reference on a suite, or why there is none."""
+    found = [scores for (name, own), scores in evidence.suites.items() if name == suite and metric in {None, own}]
+    if not found:
+        known = listed(sorted({name for name, _ in evidence.suites}), most=6)
+        return f"no suite {suite}" + (f" with the metric {metric}" if metric else "") + f" in suites (there: {known})"
+    if len(found) > 1:
+        return f"the suite {suite} has {len(found)} metrics: the clause names none"
+    scores, candidate = found[0], evidence.test_set.candidate
+    lacking = [
+        name for name in (reference, candidate) if name not in scores.values or np.isnan(scores.values[name]).all()
+    ]
+    if lacking:
+        return f"{listed(lacking)} was not scored on the suite {suite}"
+    if not (~np.isnan(scores.values[reference]) & ~np.isnan(scores.values[candidate])).any():
+        return f"{reference} and {candidate} share no item of the suite {suite}"
+    return compare(scores, reference, candidate, params, clusters=None)
+
+
+def _judge_calibrated(clause: JudgeCalibrated, evidence: Evidence) -> Clause:
+    name, limit = "judge-calibrated", f"{clause.labels:,} human labels or more, kappa reported"
+    if not evidence.judges:
+        return _not_measured(name, limit, "≥", clause.labels, "no judgements were given")
+    least = min(evidence.judges, key=lambda judge: judge.n_labels)
+    if least.n_labels < clause.labels or least.agreement is None:
+        what = f"judge not calibrated: {plural(least.n_labels, 'human label')} of the pairs that {least.name} judged"
+        return _not_measured(name, limit, "≥", clause.labels, what)
+    found = least.agreement
+    seen = "not defined" if found.coefficient is None else number(found.coefficient, 3)
+    ends = "" if found.low is None or found.high is None else f" [{number(found.low, 3)}, {number(found.high, 3)}]"
+    return Clause(
+        name=name,
+        observed=f"{least.n_labels:,} labels, kappa {seen}{ends} ({least.name})",
+        limit=limit,
+        relation="≥",
+        value=float(least.n_labels),
+        threshold=float(clause.labels),
+        outcome="shown",
+        change="",
+    )
+
+
+def _latency(clause: Latency, evidence: Evidence, params: Params, method: str) -> Clause:
+    name, limit = f"latency: p{100 * clause.quantile:g}", f"at most {number(clause.at_most_s)} s"
+    found = latency_quantile(evidence.test_set, evidence.test_set.candidate, clause.quantile, params)
+    if found is None:
+        what = "latency_s was not given for every scored item of the candidate"
+        return _not_measured(name, limit, "≤", clause.at_most_s, what)
+    point, low, high = found
+    held = point if method == "paper" else high
+    if held is None:
+        return _not_measured(name, limit, "≤", clause.at_most_s, "too few items for an upper bound of this quantile")
+    outcome: Outcome = (
+        "shown"
+        if held <= clause.at_most_s
+        else "contradicted"
+        if low is not None and low > clause.at_most_s
+        else "not shown"
+    )
+    ends = f"[{number(low, 3) if low is not None else '–'}, {number(high, 3) if high is not None else '–'}]"
+    return Clause(
+        name=name,
+        observed=f"{number(point, 3)} s {ends}",
+        limit=limit,
+        relation="≤",
+        value=held,
+        threshold=clause.at_most_s,
+        outcome=outcome,
+        change="" if outcome == "shown" else "a faster system, or more requests to narrow the interval",
+    )
+
+
+def _cost(clause: CostRatioLimit, evidence: Evidence, method: str) -> Clause:
+    reference = evidence.test_set.reference
+    name, limit = "cost per 1,000 successes", f"at most {level(clause.at_most_ratio)} of {reference}"
+    own = evidence.operations[-1]
+    if own.ratio is None or own.ratio.ratio is None:
+        reason = (
+            own.ratio.reason
+            if own.ratio is not None and own.ratio.reason
+            else "cost was not given for every item of both systems"
+        )
+        return _not_measured(name, limit, "≤", clause.at_most_ratio, reason)
+    found = own.ratio
+    held = found.ratio if method == "paper" else found.high
+    if held is None:
+        return _not_measured(name, limit, "≤", clause.at_most_ratio, found.reason or "no upper bound")
+    outcome: Outcome = (
+        "shown"
+        if held <= clause.at_most_ratio
+        else "contradicted"
+        if found.low is not None and found.low > clause.at_most_ratio
+        else "not shown"
+    )
+    ends = f"[{number(found.low, 3) if found.low is not None else '–'}, {number(found.high, 3) if found.high is not None else '–'}]"
+    return Clause(
+        name=name,
+        observed=f"ratio {number(found.ratio, 3)} {ends}",
+        limit=limit,
+        relation="≤",
+        value=held,
+        threshold=clause.at_most_ratio,
+        outcome=outcome,
+        change="" if outcome == "shown" else "a cheaper system, or more items to narrow the interval",
+    )
+
+
+def _metric(name: str, evidence: Evidence) -> Scores | None:
+    if name in evidence.test_set.scores and name != DEFAULT_METRIC:
+        return evidence.test_set.scores[name]
+    found = [scores for (_, metric), scores in evidence.suites.items() if metric == name]
+    return found[0] if len(found) == 1 else None
+
+
+def _not_measured(name: str, limit: str, relation: str, threshold: float, reason: str) -> Clause:
+    return Clause(
+        name=name,
+        observed=reason,
+        limit=limit,
+        relation=relation,
+        value=None,
+        threshold=threshold,
+        outcome="not measured",
+        change=reason,
+    )
+
+
+def _estimate(value: float, interval: Interval) -> str:
+    if interval.low is None or interval.high is None:
+        return f"{number(value, 3)} (no interval)"
+    return f"{number(value, 3)} [{number(interval.low, 3)}, {number(interval.high, 3)}]"
