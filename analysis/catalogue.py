@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from analysis.errors import Fault, UsageError, plain
 from analysis.inputs import close_match
-from analysis.studies import churn, recipe_card, tail_shape
+from analysis.studies import churn, fine_tune, recipe_card, tail_shape
 from analysis.study import Study
 
-STUDIES: tuple[Study, ...] = (recipe_card.STUDY, tail_shape.STUDY, churn.STUDY)
+STUDIES: tuple[Study, ...] = (recipe_card.STUDY, tail_shape.STUDY, churn.STUDY, fine_tune.STUDY)
 
 
 def study(slug: str) -> Study:

@@ -296,7 +296,7 @@ def fine_tune() -> dict[str, list[list[object]]]:
     rng.shuffle(right)
     topics = [rng.choice(TUNE_TOPICS) for _ in range(TUNE_N)]
     items: list[list[object]] = [
-        ["model", "item_id", "metric", "value", "slice.topic", "input_tokens", "cost_usd", "latency_s", "item_hash"]
+        ["model", "item_id", "value", "slice.topic", "input_tokens", "cost_usd", "latency_s", "item_hash"]
     ]
     suites: list[list[object]] = [["suite", "model", "item_id", "metric", "value"]]
     adjacent = [rng.random() < 0.83 for _ in range(TUNE_ADJACENT)]
@@ -310,9 +310,9 @@ def fine_tune() -> dict[str, list[list[object]]]:
         for item in range(TUNE_N):
             digest = f"{random.Random(f'{SEED}-{item}').getrandbits(64):016x}"
             measured = [topics[item], tokens, f"{price:.8f}", f"{seconds[item]:.3f}", digest]
-            items.append([system, f"t{item:04}", "category_accuracy", int(passed[item]), *measured])
+            items.append([system, f"t{item:04}", int(passed[item]), *measured])
             valid = int(not (system == "production" and item < 3))
-            items.append([system, f"t{item:04}", "schema_validity", valid, topics[item], "", "", "", digest])
+            suites.append(["schema", system, f"t{item:04}", "schema_validity", valid])
         unsafe = set(rng.sample(range(TUNE_SAFETY), TUNE_SAFETY - refused))
         suites += [["safety", system, f"s{i:03}", "refusal_rate", int(i not in unsafe)] for i in range(TUNE_SAFETY)]
         flips = set(rng.sample(range(TUNE_ADJACENT), 6)) if system != "production" else set()
