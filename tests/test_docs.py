@@ -14,6 +14,7 @@ from analysis.cli import COMMANDS
 from analysis.cli.options import ask
 from analysis.errors import InputError
 from analysis.studies.churn import schemas as churn
+from analysis.studies.fine_tune import schemas as fine_tune
 from analysis.studies.recipe_card.cells import COUNTS, RUNS
 from analysis.studies.tail_shape.scores import SCORES
 from data.examples import make
@@ -33,6 +34,7 @@ def test_every_command_is_in_the_readme(command: str) -> None:
 
 
 SCHEMAS = (RUNS, COUNTS, SCORES, churn.ATTEMPTS, churn.COUNTS, churn.GREEDY)
+SCHEMAS += (fine_tune.ITEMS, fine_tune.SUITES, fine_tune.JUDGEMENTS, fine_tune.HUMAN, fine_tune.TRAINING)
 
 
 @pytest.mark.parametrize("column", [c.name for schema in SCHEMAS for c in schema.columns])

@@ -96,11 +96,21 @@ def _primary(primary: Primary, evidence: Evidence, params: Params, method: str) 
     for comparison in wanted:
         interval = comparison.interval(method)
         outcome = _against(interval, primary.margin)
+        if (
+            outcome == "shown"
+            and comparison.worst is not None
+            and _against(comparison.worst, primary.margin) != "shown"
+        ):
+            outcome = "not shown"
+            change.append(
+                f"the {comparison.baseline_missing + comparison.candidate_missing:,} items that only {comparison.baseline} or the candidate has: "
+                "at the worst they undo it"
+            )
         outcomes.append(outcome)
         seen.append(f"{comparison.baseline} {_estimate(comparison.mean_diff, interval)}: {outcome}")
         if interval.low is not None:
             lows.append(interval.low)
-        if outcome == "not shown":
+        if outcome == "not shown" and interval.low is not None and interval.low <= primary.margin:
             change.append(_more_items(comparison, primary.margin, params))
         elif outcome == "not measured" and interval.reason:
             change.append(interval.reason)

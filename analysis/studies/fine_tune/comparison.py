@@ -116,6 +116,7 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
             judge_tables.calibration(found),
             rule_tables.power(found),
             rule_tables.baselines(found),
+            rule_tables.seeds(found),
             tables.overlap(found),
             findings.checklist(found),
             findings.what_holds_up(found),

@@ -173,8 +173,15 @@ def _seeds(found: Report) -> Row:
         "One checkpoint",
         "the tuned model is compared",
         "one checkpoint says nothing about the recipe: rerun it with other seeds and audit them (the recipe-card study)",
-        f"{found.test_set.candidate}: one system, whatever made it",
+        _seeds_of(found),
     )
+
+
+def _seeds_of(found: Report) -> str:
+    by_seed = found.test_set.seeds.get(found.test_set.candidate)
+    if not by_seed:
+        return f"{found.test_set.candidate}: one seed"
+    return f"{found.test_set.candidate}: {len(by_seed)} seeds, {number(min(by_seed.values()), 3)} to {number(max(by_seed.values()), 3)}"
 
 
 POINTS: tuple[Callable[[Report], Row], ...] = (
@@ -251,6 +258,12 @@ def _overlap(found: Report) -> Iterator[tuple[str, str, str]]:
 
 
 def _rule(found: Report) -> Iterator[tuple[str, str, str]]:
+    for run, systems in found.test_set.checkpoints.items():
+        yield (
+            "several checkpoints of one run",
+            run,
+            f"{listed(systems, most=6)} were all scored on the test set: choosing the best of them on it is too good to be true",
+        )
     if found.params.decision is None:
         yield "no rule was written", "rule", "superior to every baseline is asked, and nothing else"
     labels = [c for c in found.params.rule.guardrails if isinstance(c, JudgeCalibrated)]

@@ -1,4 +1,4 @@
-"""What the test set shares with the training data: same content, same text, same customer, document or conversation."""
+"""What the test set shares with the training data: same content, same or nearly the same text, same customer or document."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 from analysis.inputs import Input
 
 from .systems import TestSet, Texts
+
+RUN, ALIKE, PERMUTATIONS = 3, 0.8, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,42 @@ def overlaps(test_set: TestSet, training: Input | None) -> list[Overlap]:
             names = tuple(str(item) for item in test_set.main.items[hit][:5])
             checked = int(sum(bool(text) for text in own))
             out.append(Overlap(by=by, checked=checked, shared=int(hit.sum()), examples=names, reason=""))
-    return out
+    return [*out, _near(test_set, training)]
+
+
+def _near(test_set: TestSet, training: Input | None) -> Overlap:
+    """Items with a training text whose runs of words are nearly theirs: found by MinHash, confirmed exactly."""
+    by = f"text, nearly (Jaccard {ALIKE:g} of runs of {RUN} words)"
+    if training is None or test_set.texts is None or "text" not in training.frame:
+        return _none(
+            by, "no training data were given" if training is None else "text is not in both items and training"
+        )
+    from datasketch import MinHash, MinHashLSH  # noqa: PLC0415  (heavy, and seldom needed)
+
+    def sketch(runs: frozenset[str]) -> MinHash:
+        made = MinHash(num_perm=PERMUTATIONS)
+        made.update_batch([run.encode() for run in sorted(runs)])
+        return made
+
+    own = {i: runs for i, text in enumerate(test_set.texts) if (runs := _runs(str(text)))}
+    index = MinHashLSH(threshold=ALIKE, num_perm=PERMUTATIONS)
+    for i, runs in own.items():
+        index.insert(i, sketch(runs))
+    hit: set[int] = set()
+    for text in dict.fromkeys(training.frame["text"]):
+        runs = _runs(text)
+        if runs:
+            hit |= {i for i in index.query(sketch(runs)) if len(runs & own[i]) >= ALIKE * len(runs | own[i])}
+    names = tuple(str(test_set.main.items[i]) for i in sorted(hit)[:5])
+    return Overlap(by=by, checked=len(own), shared=len(hit), examples=names, reason="")
+
+
+def _runs(text: str) -> frozenset[str]:
+    """Runs of words of the normalised text; a short text is one run."""
+    words = normalised(text).split()
+    return (
+        frozenset(" ".join(words[i : i + RUN]) for i in range(max(1, len(words) - RUN + 1))) if words else frozenset()
+    )
 
 
 def content_digest(test_set: TestSet) -> str:

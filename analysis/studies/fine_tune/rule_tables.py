@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from analysis.present.format import level, number
 from analysis.present.table import Table, TableColumn
-from analysis.stats import items_for_power, items_needed, mcnemar_power, minimum_detectable_effect
+from analysis.stats import items_for_power, items_needed, mcnemar_power, mean_interval, minimum_detectable_effect
 
 if TYPE_CHECKING:
     from .comparison import Report
@@ -94,15 +96,64 @@ def power(found: Report) -> Table:
 
 
 def baselines(found: Report) -> Table:
-    """The guide's reasons for the baselines, and which there are."""
-    names = found.test_set.baselines
+    """What could ship without the tuned model, and whether it should."""
+    rows = []
+    for c in found.evidence.comparisons:
+        low = c.corrected.low
+        if low is None:
+            advice = "not measured: nothing can be advised"
+        elif low > 0:
+            advice = "the candidate is better than this"
+        elif c.baseline == found.test_set.reference:
+            advice = "its interval reaches the candidate: nothing shows that the change is worth it"
+        else:
+            advice = "its interval reaches the candidate: ship it instead, it needs no training and forgets nothing"
+        interval = None if low is None or c.corrected.high is None else {"low": low, "high": c.corrected.high}
+        rows.append((c.baseline, c.mean_diff, interval, advice))
     return Table(
         id="baselines",
         title="Baselines: what could ship without the tuned model.",
         columns=(
-            TableColumn(key="kind", label="what the guide asks for"),
-            TableColumn(key="why", label="why", kind="text"),
+            TableColumn(key="baseline", label="baseline"),
+            TableColumn(key="mean_diff", label="candidate minus it", kind="number"),
+            TableColumn(key="interval", label="interval", kind="interval"),
+            TableColumn(key="advice", label="advice", kind="text"),
         ),
-        rows=REASONS,
-        notes=(f"In this report: {', '.join(names)}; the first is the reference.",),
+        rows=tuple(rows),
+        notes=("The guide asks for: " + "; ".join(f"{kind}, {why}" for kind, why in REASONS) + ".",),
+    )
+
+
+def seeds(found: Report) -> Table:
+    """Systems that were trained several times: the spread over training seeds."""
+    rows: list[tuple[Any, ...]] = []
+    for system, by_seed in found.test_set.seeds.items():
+        values = np.array(list(by_seed.values()))
+        low, high = mean_interval(values, level=found.params.level) if np.ptp(values) > 0 else (None, None)
+        rows.append(
+            (
+                system,
+                values.size,
+                float(values.mean()),
+                float(values.std(ddof=1)),
+                float(values.min()),
+                float(values.max()),
+                None if low is None or high is None else {"low": low, "high": high},
+            )
+        )
+    return Table(
+        id="seeds",
+        title="Training seeds: how much the recipe varies.",
+        columns=(
+            TableColumn(key="system", label="system"),
+            TableColumn(key="n", label="seeds", kind="count"),
+            TableColumn(key="mean", label="mean", kind="number"),
+            TableColumn(key="sd", label="SD over seeds", kind="number"),
+            TableColumn(key="lowest", label="lowest", kind="number"),
+            TableColumn(key="highest", label="highest", kind="number"),
+            TableColumn(key="interval", label="t interval over seeds", kind="interval"),
+        ),
+        rows=tuple(rows),
+        notes=("An item's score is the mean over seeds. The recipe-card study says whether the recipe may be rerun.",),
+        empty="one training seed of every system: one checkpoint says nothing about the recipe",
     )

@@ -23,6 +23,7 @@ _ITEM = Column(
 _ATTEMPT = Column(
     name="attempt", kind="text", help="Tells several attempts at an item apart; an item's score is their mean"
 )
+_SEED = Column(name="seed", kind="text", help="Training seed of the system, where it was trained several times")
 _METRIC = Column(name="metric", kind="text", help="Name of the score; each metric is read by itself")
 _VALUE = Column(
     name="value",
@@ -50,6 +51,8 @@ ITEMS = Schema(
         _MODEL,
         _ITEM,
         _ATTEMPT,
+        _SEED,
+        Column(name="run_id", kind="text", help="Training run of the system; two systems of one run are checkpoints"),
         _METRIC,
         _VALUE,
         _STATUS,
@@ -140,7 +143,7 @@ TRAINING = Schema(
 def item_demands(params: Params) -> Demanded:
     """One row per system, metric, item and attempt."""
     columns = (params.cluster,) if params.cluster is not None else ()
-    return Demanded(columns=columns, key=("model", "metric", "attempt", "item_id"))
+    return Demanded(columns=columns, key=("model", "seed", "metric", "attempt", "item_id"))
 
 
 def suite_demands(_: Params) -> Demanded:

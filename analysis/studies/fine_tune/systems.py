@@ -75,6 +75,10 @@ class TestSet:
         A label per item, "" where it stands for itself; None without a column.
     slices
         Column -> a label per item.
+    seeds
+        System -> training seed -> mean score, for the systems with more than one seed.
+    checkpoints
+        Training run -> the systems of the data that come from it, for the runs with more than one.
     """
 
     __test__ = False  # no test of pytest's
@@ -89,6 +93,8 @@ class TestSet:
     texts: Texts | None
     hashes: Texts | None
     slices: Mapping[str, Texts]
+    seeds: Mapping[str, Mapping[str, float]]
+    checkpoints: Mapping[str, tuple[str, ...]]
 
     @property
     def main(self) -> Scores:
@@ -145,6 +151,8 @@ def collect(items: Input, params: Params) -> TestSet:
             for name in frame.columns
             if name.startswith("slice") and (column := _optional(frame, name, order)) is not None
         },
+        seeds=_seeds(rows, params),
+        checkpoints=_checkpoints(items.frame),
     )
 
 
@@ -285,6 +293,27 @@ def _measures(
             for system in systems
         }
     return out
+
+
+def _seeds(rows: pd.DataFrame, params: Params) -> dict[str, dict[str, float]]:
+    """Mean score by training seed; attempts without a score as ``errors`` says."""
+    if "seed" not in rows:
+        return {}
+    fill = 0.0 if params.errors == "failure" else np.nan
+    value = rows["value"].fillna(fill)
+    table = pd.DataFrame({"model": rows["model"], "seed": rows["seed"], "value": value}).dropna()
+    out: dict[str, dict[str, float]] = {}
+    for system, part in table.groupby("model"):
+        means = part.groupby("seed")["value"].mean()
+        out[str(system)] = dict(zip(map(str, means.index), map(float, means), strict=True))
+    return {system: by_seed for system, by_seed in out.items() if len(by_seed) > 1}
+
+
+def _checkpoints(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    if "run_id" not in frame:
+        return {}
+    pairs = frame.loc[frame["run_id"] != "", ["run_id", "model"]].drop_duplicates()
+    return {str(run): tuple(part["model"]) for run, part in pairs.groupby("run_id") if len(part) > 1}
 
 
 def _optional(frame: pd.DataFrame, name: str, order: Sequence[str]) -> Texts | None:

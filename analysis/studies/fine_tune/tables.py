@@ -292,7 +292,7 @@ def overlap(found: Report) -> Table:
             (part.by, part.checked, part.shared, ", ".join(part.examples) or None, part.reason or None)
             for part in found.overlaps
         ),
-        notes=("Texts are compared without case, marks and blanks; rewritten copies are not found.",),
+        notes=("Texts are compared without case, marks and blanks; copies in other words are not found.",),
     )
 
 
