@@ -18,6 +18,7 @@ from analysis.readers.raw import RawTable, data_suffix
 from analysis.readers.tabular import SUFFIXES, read_raw
 from analysis.schema import Demanded, Schema, is_missing
 
+MOST_NAMES, MOST_COMPARED = 30, 5000  # of a list of known names, and of those looked through for a near one
 LONGEST_NUMBER = 18  # digits of an id that is sorted as a number
 
 
@@ -228,9 +229,10 @@ def close_match(name: str, known: Iterable[str]) -> str:
     "Did you mean 'threshold'? Known: seed, threshold"
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
+    near = difflib.get_close_matches(name, names[:MOST_COMPARED], n=1)
     guess = f"Did you mean {near[0]!r}? " if near else ""
-    return f"{guess}Known: {', '.join(plain(other, width=60) for other in names) or 'none'}"
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return f"{guess}Known: {', '.join(plain(other, width=60) for other in names[:MOST_NAMES]) or 'none'}{more}"
 
 
 def natural_key(text: str) -> tuple[bool, int, str]:
@@ -332,7 +334,12 @@ class _Columns:
     def name(self, source: str) -> str:
         """The name of a column that is given by name or by position; any other source as it stands."""
         position = source.removeprefix("#")
-        known = source.startswith("#") and position.isdecimal() and 1 <= int(position) <= len(self.order)
+        known = (
+            source.startswith("#")
+            and position.isdecimal()
+            and len(position) < 10
+            and 1 <= int(position) <= len(self.order)
+        )
         return self.order[int(position) - 1] if known and source not in self.named else source
 
     def resolve(self, source: str) -> list[str]:

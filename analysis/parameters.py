@@ -54,7 +54,7 @@ def from_option(model: type[BaseModel], option: str, flag: str = "-p ") -> Given
         When there is no ``=`` or the JSON of a list or object is broken.
     """
     name, equals, text = option.partition("=")
-    source = f"{flag}{name}"
+    source = f"{flag}{name.rstrip('_')}"
     if not equals:
         raise ParameterError(Fault(place=f"-p {plain(option)}", what="has no value", fix="Write -p NAME=VALUE."))
     field = model.model_fields.get(name)

@@ -30,6 +30,8 @@ COMMANDS = {
     "gate": ("analysis.cli.study", "The verdict and its exit code, without a notebook."),
     "run": ("analysis.cli.study", "Execute the notebook and render the report."),
     "size": ("analysis.cli.sizes", "How much data a question needs."),
+    "judge-sheet": ("analysis.cli.judging", "A blinded sheet of two systems' answers, for any judge."),
+    "judge-resolve": ("analysis.cli.judging", "A judge's answers to a sheet, as judgements."),
     "site": ("analysis.cli.build", "Assemble the site from the reports."),
     "register": ("analysis.cli.tools", "Lock a decision rule before the numbers are seen."),
     "doctor": ("analysis.cli.tools", "What works here, and how to get what is missing."),
@@ -47,7 +49,7 @@ class _Lazy(click.Group):
             return None
         from importlib import import_module
 
-        command = getattr(import_module(COMMANDS[name][0]), name)
+        command = getattr(import_module(COMMANDS[name][0]), name.replace("-", "_"))
         assert isinstance(command, click.Command)  # noqa: S101
         return command
 

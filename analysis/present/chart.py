@@ -22,6 +22,7 @@ STATUS = {
     "strong-unsupported": ("#a32020", "cross"),
 }
 PASS_ZONE, FAIL_ZONE = "#1f7a4d", "#c0392b"
+MOST_ASTRAL = 12  # characters, of which one is as wide as two
 _WIDGET = "anywidget"
 
 
@@ -72,7 +73,13 @@ def _seen(value: Any) -> Any:
         return {key: _seen(held) for key, held in value.items()}
     if isinstance(value, list):
         return [_seen(held) for held in value]
-    return visible(value) if isinstance(value, str) else value
+    return _cut(visible(value)) if isinstance(value, str) else value
+
+
+def _cut(text: str) -> str:
+    """Text beyond the basic plane cut short: the drawing's own limit on a label would split such a character."""
+    astral = len(text) > MOST_ASTRAL and any(ord(ch) > 0xFFFF for ch in text)
+    return text[: MOST_ASTRAL - 1] + "…" if astral else text
 
 
 def sentence(text: str) -> Any:

@@ -5,6 +5,9 @@ k of n samples of an item are correct in a version; a change is candidate − ba
 
 from __future__ import annotations
 
+import itertools
+import math
+from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,9 +22,12 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 ItemTest = Literal["boschloo", "fisher", "mid-p", "score"]
 
+MOST_ARRANGEMENTS, SCREEN = 200_000, 0.2  # of an item of graded scores, and the p under which they are counted
 AS_RARE = 1 + 1e-7  # two tables count as equally probable within this factor, as in R's fisher.test
 GRID = 1024  # values of the nuisance rate, even in arcsine; a parabola through the best three
 MOST_TABLES = 40_000
+KEPT_TABLES = 2500  # of which all p-values are kept for the next call
+SMALLEST = 1e-300  # a p-value is never 0
 
 
 def change_tests(
@@ -72,17 +78,17 @@ def change_tests(
         sizes, group, _ = distinct_columns(distinct[[1, 3]])
         for i, (m1, m2) in enumerate(sizes.T):
             rows = group == i
-            p[rows] = _boschloo(k1[rows], k2[rows], int(m1), int(m2))
+            p[rows] = _boschloo_of(k1[rows], k2[rows], int(m1), int(m2))
     else:
         step = max(1, CELLS // (int(n1.max()) + 1))
         blocks = (distinct[:, start : start + step] for start in range(0, k1.size, step))
         p = np.concatenate([_fisher(*block, mid=test == "mid-p") for block in blocks])
     p[(k1 + k2 == 0) | (k1 + k2 == n1 + n2)] = 1.0
-    return np.minimum(p, 1.0)[place]
+    return np.clip(p, SMALLEST, 1.0)[place]
 
 
 def graded_change_tests(baseline: ArrayLike, candidate: ArrayLike) -> Floats:
-    """Two-sided p-value per item for graded scores, close to that of permuting samples between the versions.
+    """Two-sided p-value per item for graded scores, by permuting its samples between the versions.
 
     Parameters
     ----------
@@ -102,8 +108,9 @@ def graded_change_tests(baseline: ArrayLike, candidate: ArrayLike) -> Floats:
 
     Notes
     -----
-    Pitman (1937, Suppl. J. R. Stat. Soc. 4:119): the permutation law of the squared correlation of score and label
-    has nearly the moments of Student's test. Not exact: use `change_tests` for counts.
+    Pitman (1937, Suppl. J. R. Stat. Soc. 4:119). All arrangements are counted for items of up to about 20 samples whose
+    Student test is under .2; beyond it stands Student's p-value, whose moments are nearly those of the permutation
+    law, though not on few distinct scores.
 
     Examples
     --------
@@ -125,8 +132,43 @@ def graded_change_tests(baseline: ArrayLike, candidate: ArrayLike) -> Floats:
         t = np.abs(delta) / np.sqrt(within / df * (1 / n1 + 1 / n2))
     arrangements = np.exp(-(gammaln(n1 + n2 + 1) - gammaln(n1 + 1) - gammaln(n2 + 1)))
     p = np.maximum(2 * stdtr(df, -t), np.where(n1 == n2, 2, 1) * arrangements)
+    for m1, m2 in np.unique(np.stack([n1, n2], axis=1), axis=0):
+        rows = np.flatnonzero((n1 == m1) & (n2 == m2) & (p < SCREEN))
+        if rows.size and math.comb(int(m1 + m2), int(m1)) <= MOST_ARRANGEMENTS:
+            p[rows] = _permuted(first[rows], second[rows], int(m1), int(m2))
     both = np.concatenate([first, second], axis=1)
     return np.asarray(np.where(np.nanmin(both, axis=1) == np.nanmax(both, axis=1), 1.0, p))
+
+
+def _permuted(first: Floats, second: Floats, n1: int, n2: int) -> Floats:
+    """Share of all arrangements of an item's samples with at least the change that was seen."""
+    scores = np.stack([np.concatenate([a[~np.isnan(a)], b[~np.isnan(b)]]) for a, b in zip(first, second, strict=True)])
+    dealt = _arrangements(n1, n2)
+    total = scores.sum(axis=1)
+    seen = np.abs(scores[:, n1:].mean(axis=1) - scores[:, :n1].mean(axis=1))
+    slack = 1e-9 * np.ptp(scores, axis=1)
+    p = np.empty(len(scores))
+    step = max(1, CELLS // len(dealt))
+    for start in range(0, len(scores), step):
+        rows = slice(start, start + step)
+        one = dealt @ scores[rows].T
+        change = np.abs((total[rows] - one) / n2 - one / n1)
+        p[rows] = (change >= seen[rows] - slack[rows]).mean(axis=0)
+    return p
+
+
+@cache
+def _arrangements(n1: int, n2: int) -> Floats:
+    """Which samples go to the baseline, shape (arrangements, n₁ + n₂); half of them where the versions are alike."""
+    n = n1 + n2
+    chosen = (
+        [(0, *rest) for rest in itertools.combinations(range(1, n), n1 - 1)]
+        if n1 == n2
+        else list(itertools.combinations(range(n), n1))
+    )
+    dealt = np.zeros((len(chosen), n))
+    np.put_along_axis(dealt, np.array(chosen), 1.0, axis=1)
+    return dealt
 
 
 def item_power(
@@ -185,6 +227,17 @@ def _fisher(k1: Whole, n1: Whole, k2: Whole, n2: Whole, *, mid: bool) -> Floats:
     rare = law <= own * AS_RARE
     p = np.where(rare, law, 0.0).sum(axis=1)
     return np.asarray(p - np.where(rare & (law * AS_RARE >= own), law, 0.0).sum(axis=1) / 2 if mid else p)
+
+
+def _boschloo_of(k1: Whole, k2: Whole, n1: int, n2: int) -> Floats:
+    """Boschloo's p-values, from those of all tables where they are few."""
+    return _boschloo_table(n1, n2)[k1, k2] if (n1 + 1) * (n2 + 1) <= KEPT_TABLES else _boschloo(k1, k2, n1, n2)
+
+
+@cache
+def _boschloo_table(n1: int, n2: int) -> Floats:
+    first, second = np.repeat(np.arange(n1 + 1), n2 + 1), np.tile(np.arange(n2 + 1), n1 + 1)
+    return _boschloo(first, second, n1, n2).reshape(n1 + 1, n2 + 1)
 
 
 def _boschloo(k1: Whole, k2: Whole, n1: int, n2: int) -> Floats:

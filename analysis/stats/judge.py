@@ -15,7 +15,7 @@ from scipy.special import expit, ndtr, ndtri, stdtrit
 
 from analysis.stats.binomial import wilson
 from analysis.stats.checks import checked_probability, checked_rates
-from analysis.stats.paired import mcnemar_exact, tango_interval
+from analysis.stats.paired import mcnemar, tango_interval
 
 Floats = NDArray[np.float64]
 Text = NDArray[np.str_]
@@ -243,7 +243,7 @@ def position_bias(first: ArrayLike, second: ArrayLike, *, level: float) -> Posit
         second_flips=flips[1],
         first_leans=leans[0],
         second_leans=leans[1],
-        p_value=mcnemar_exact(flips[0], flips[1]),
+        p_value=mcnemar(flips[0], flips[1]).exact,
     )
 
 
@@ -287,7 +287,7 @@ def win_rate(score: ArrayLike, *, level: float) -> WinRate:
         reach = float(stdtrit(n - 1, (1 + checked_probability("level", level)) / 2)) * se
         low, high = mean - reach, mean + reach
     reason = None if low is not None else "one graded score, or scores that are all the same: their error is not known"
-    return WinRate(n, failed, wins, losses, n - wins - losses, mean, se, low, high, mcnemar_exact(wins, losses), reason)
+    return WinRate(n, failed, wins, losses, n - wins - losses, mean, se, low, high, mcnemar(wins, losses).exact, reason)
 
 
 def length_only(score: ArrayLike, gap: ArrayLike, *, level: float) -> LengthBaseline | None:
@@ -324,7 +324,7 @@ def length_only(score: ArrayLike, gap: ArrayLike, *, level: float) -> LengthBase
     longer = int(((values > 0.5) == (gaps > 0))[decided].sum())
     if not n:
         return None
-    return LengthBaseline(n, longer, longer / n, *wilson(longer, n, level=level), mcnemar_exact(longer, n - longer))
+    return LengthBaseline(n, longer, longer / n, *wilson(longer, n, level=level), mcnemar(longer, n - longer).exact)
 
 
 def length_adjusted(score: ArrayLike, gap: ArrayLike, *, level: float) -> LengthAdjusted:

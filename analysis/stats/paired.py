@@ -77,37 +77,6 @@ def mcnemar(baseline_only: int, candidate_only: int) -> McNemar:
     return McNemar(exact=min(1.0, 2 * at_most), mid_p=mid_p)
 
 
-def mcnemar_exact(gained: int, lost: int) -> float:
-    """Two-sided exact McNemar p-value: gained of gained + lost discordant pairs against one half.
-
-    Parameters
-    ----------
-    gained, lost
-        Items that only the candidate, and only the baseline, answered, 0 or more.
-
-    Returns
-    -------
-    float
-        Probability in (0, 1]; 1 without discordant pairs.
-
-    Raises
-    ------
-    ValueError
-        Counts under 0 or not whole.
-
-    Notes
-    -----
-    McNemar (1947, Psychometrika 12:153), twice the smaller tail of the binomial law.
-
-    Examples
-    --------
-    >>> round(mcnemar_exact(45, 58), 2), round(mcnemar_exact(57, 29), 3)
-    (0.24, 0.003)
-    """
-    first, second = (int(checked_whole(name, n, least=0)) for name, n in (("gained", gained), ("lost", lost)))
-    return mcnemar(second, first).exact
-
-
 def tango_interval(baseline_only: int, candidate_only: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
     """Score interval of the difference of two paired proportions, candidate − baseline.
 

@@ -327,7 +327,7 @@ def standard_error_of_measurement(sd: float, reliability: float) -> float:
 
 def _from_spread(means: Floats, squared_errors: Floats) -> ItemReliability:
     variance, error = float(means.var(ddof=1)), float(squared_errors.mean())
-    flat = bool(np.ptp(means) <= FLAT * np.abs(means).max())
+    flat = variance == 0 or bool(np.ptp(means) <= FLAT * np.abs(means).max())
     return ItemReliability(
         n_items=means.size,
         sd=math.sqrt(variance),

@@ -34,7 +34,7 @@ STUDY = Study(
     slug="churn",
     title="Churn decomposition",
     question="Which items really changed between two versions, and how much opposing movement does the net gain hide?",
-    decides="the share of items that deteriorated, flagged and estimated, is within its budget, and no domain lies wholly below its floor",
+    decides="the share of items that deteriorated, flagged and estimated, is within its budget, and every domain's mean change lies above its floor",
     inputs=(
         InputSpec(
             schema=ATTEMPTS,

@@ -30,6 +30,7 @@ from . import noise
 from .parameters import Params
 from .versions import Rows, Version, Versions
 
+NEARLY_ALL = 0.95  # share of items whose repeats agree
 POPULATIONS = {"analysable": "analysable items", "full": "all items"}
 PUBLISHED = ("published, analysable SD", "published, full SD")
 HOW = {"known": "given", "split-half": "split halves", "icc": "ICC(1,k)"}

@@ -22,7 +22,7 @@ from .greedy import CrossTable, Discordant, aligned, cross_table, discordant
 from .missing import Policy, policies
 from .noise import at_least
 from .parameters import Params
-from .true_rates import FEWEST_ITEMS, TELLING, TrueRates, estimate
+from .true_rates import FEWEST_ITEMS, TrueRates, estimate
 from .versions import Directions, Greedy, Rows, Versions, collect, samples_of
 
 FEWEST = 2  # items, for a variance
@@ -223,7 +223,7 @@ def headline(found: Decomposition) -> str:
         moved = found.rates.telling
         text += (
             f" Seen or not, an estimated {prob(moved.rose)} {_limits(moved.rose_interval)} of all items rose and {prob(moved.fell)} "
-            f"{_limits(moved.fell_interval)} fell by more than {level(TELLING)}."
+            f"{_limits(moved.fell_interval)} fell by more than {level(moved.beyond)}."
         )
     if index.flagged is None:
         return f"{text} The published index says nothing: {index.problem}."

@@ -13,7 +13,7 @@ from scipy.special import stdtr
 from analysis.stats import NetChange, association, holm, mean_interval, net_change
 
 from .parameters import Params
-from .versions import Directions, Floats, Rows, Versions
+from .versions import Directions, Floats, Rows, Texts, Versions
 
 LARGEST_RESIDUAL = 1e-15  # of an identity between means in [0, 1]
 SMALLEST_SPREAD = 1e-12  # of changes that vary
@@ -69,9 +69,7 @@ def by_domain(versions: Versions, params: Params) -> list[Change]:
         return []
     level = 1 - params.alpha / len(names)
     one, two = versions.baseline.p, versions.candidate.p
-    changes = [
-        _change(name, one[rows], two[rows], level=level) for name in names for rows in [versions.domains == name]
-    ]
+    changes = [_change(name, one[rows], two[rows], level=level) for name, rows in _rows_of(versions.domains)]
     there = {i: change.p for i, change in enumerate(changes) if change.p is not None}
     adjusted = dict(zip(there, holm(list(there.values())), strict=True)) if there else {}
     return [
@@ -86,10 +84,19 @@ def domain_names(versions: Versions) -> list[str]:
 
 def counts_by_domain(versions: Versions, direction: Directions, among: Rows | None = None) -> npt.NDArray[np.int64]:
     """Improved, unchanged and deteriorated items per domain, shape (domains, 3); ``direction`` over the items ``among``."""
-    names = versions.domains if among is None else versions.domains[among]
-    return np.array(
-        [[int((direction[names == name] == sign).sum()) for sign in (1, 0, -1)] for name in domain_names(versions)]
-    )
+    names = domain_names(versions)
+    place = {name: i for i, name in enumerate(names)}
+    labels = versions.domains if among is None else versions.domains[among]
+    codes = np.fromiter((place[name] for name in labels), dtype=np.intp, count=len(labels))
+    return np.bincount(codes * 3 + (1 - direction.astype(np.intp)), minlength=3 * len(names)).reshape(-1, 3)
+
+
+def _rows_of(labels: Texts) -> list[tuple[str, npt.NDArray[np.intp]]]:
+    """Every label in its order of appearance with the places that hold it."""
+    places: dict[str, list[int]] = {}
+    for i, label in enumerate(labels):
+        places.setdefault(label, []).append(i)
+    return [(label, np.array(rows)) for label, rows in places.items()]
 
 
 def association_of(counts: Sequence[Sequence[int]] | npt.NDArray[np.int64]) -> Association | None:
@@ -110,7 +117,8 @@ def _change(name: str, one: Floats, two: Floats, *, level: float) -> Change:
     delta = two - one
     interval, p = None, None
     if len(delta) > 1 and np.ptp(delta) > SMALLEST_SPREAD:
-        interval = mean_interval(delta, level=level)
+        low, high = mean_interval(delta, level=level)
+        interval = max(low, -1.0), min(high, 1.0)
         t = float(delta.mean()) / (float(delta.std(ddof=1)) / math.sqrt(len(delta)))
         p = float(2 * stdtr(len(delta) - 1, -abs(t)))
     return Change(

@@ -72,7 +72,6 @@ def difficulty(found: Decomposition | None, params: Params) -> Table:
 
 def true_rates(found: Decomposition | None, params: Params) -> Table:
     """Items that truly rose or fell, whether or not a test can see them."""
-    sure = level(1 - params.alpha)
     rows = found.rates.moves if found is not None and found.rates is not None else ()
     return Table(
         id="true-rates",
@@ -80,17 +79,19 @@ def true_rates(found: Decomposition | None, params: Params) -> Table:
         columns=(
             TableColumn(key="beyond", label="moved by more than", kind="level"),
             TableColumn(key="rose", label="share", kind="share", group="rose"),
-            TableColumn(key="rose_interval", label=f"{sure} interval", kind="interval", group="rose"),
+            TableColumn(key="rose_interval", label="over resamples", kind="interval", group="rose"),
             TableColumn(key="fell", label="share", kind="share", group="fell"),
-            TableColumn(key="fell_interval", label=f"{sure} interval", kind="interval", group="fell"),
+            TableColumn(key="fell_interval", label="over resamples", kind="interval", group="fell"),
         ),
         rows=tuple(
             (move.beyond, move.rose, interval(move.rose_interval), move.fell, interval(move.fell_interval))
             for move in rows
         ),
         notes=(
-            "The law of both versions' true rates over the items, by nonparametric maximum likelihood on a grid; intervals from "
-            f"{RESAMPLES} resamples of items; their lower end is never 0, whether anything moved at all is what the table of noise says. It says how many moved, not which: for that the table of items has each item's probabilities.",
+            "The law of both versions' true rates over the items, by nonparametric maximum likelihood on a grid. It says how many moved, not "
+            "which: for that the table of items has each item's probabilities.",
+            f"Over resamples: the middle {level(1 - params.alpha)} of {RESAMPLES} resamples of items. It is no confidence interval: the estimate runs low "
+            "where many items move by little more than is asked, and its lower end is never 0.",
         ),
         empty=GREEDY_ALONE if found is None else NO_LAW,
     )

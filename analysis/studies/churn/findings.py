@@ -13,7 +13,7 @@ from analysis.present.table import Table
 from analysis.sections import disputed_points, warnings_table
 from analysis.stats import change_tests, item_power, samples_for_reliability
 
-from .classes import POPULATIONS
+from .classes import NEARLY_ALL, POPULATIONS
 from .parameters import Params
 from .tables import name_of
 from .versions import Greedy, Version, samples_of
@@ -32,7 +32,6 @@ PAPER_FLAGGED = {"SD of analysable items": (321, 270), "SD of all items": (220, 
 PAPER_MISSED, PAPER_CHANGED, PAPER_FALSE, PAPER_FLAGS, PAPER_UNCHANGED = 179, 426, 82, 329, 1571
 PAPER_RELIABILITY = (0.9725, 0.966)
 FEW_SAMPLES = 4
-NEARLY_ALL = 0.95  # share of items whose repeats agree, as no sampling at a temperature gives
 
 
 def what_holds_up(found: Decomposition | None) -> Table:
@@ -48,6 +47,8 @@ def warnings(found: Decomposition | None, greedy: Greedy | None, params: Params)
             rows += part(found)
     if greedy is not None:
         rows += _greedy(greedy, params)
+    if found is not None and greedy is not None:
+        rows += _greedy_apart(found, greedy)
     return warnings_table(rows)
 
 
@@ -302,8 +303,8 @@ def _repeats(found: Decomposition) -> Iterator[tuple[str, str, str]]:
             yield (
                 "identical repeats",
                 version.name,
-                f"all attempts of {how} agree, as temperature 0 or a cache makes them: repeats then measure once, and a test that counts "
-                "them as samples is too sure",
+                f"all attempts of {how} agree, as temperature 0, a cache or very easy items make them; repeats of one answer measure once, and a "
+                "test that counts them as samples is too sure",
             )
 
 
@@ -345,6 +346,17 @@ def _domains(found: Decomposition) -> Iterator[tuple[str, str, str]]:
     flat = [name_of(part) for part in found.parts if part.n > 1 and part.interval is None]
     if flat:
         yield "changes that do not vary", listed(flat, most=6), "no interval and no test of the mean change"
+
+
+def _greedy_apart(found: Decomposition, greedy: Greedy) -> Iterator[tuple[str, str, str]]:
+    known = set(zip(found.versions.domains, found.versions.items, strict=True))
+    shared = sum(key in known for key in zip(greedy.domains, greedy.items, strict=True))
+    if shared < len(greedy.items):
+        yield (
+            "greedy answers of other items",
+            "greedy",
+            f"{shared:,} of {plural(len(greedy.items), 'item')} are among those compared; ids and domains must be the same in both",
+        )
 
 
 def _greedy(greedy: Greedy, params: Params) -> Iterator[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats import holm, mcnemar_exact
+from analysis.stats import holm, mcnemar
 
 from .versions import Directions, Greedy, Rows, Versions
 
@@ -106,6 +106,6 @@ def _discordant(name: str, greedy: Greedy, rows: Rows) -> Discordant:
         after=float(greedy.after[rows].mean()),
         gained=gained,
         lost=lost,
-        p=mcnemar_exact(gained, lost),
+        p=mcnemar(gained, lost).exact,
         p_adjusted=None,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.present.format import level, number, plural, prob
 from analysis.present.table import Table, TableColumn
-from analysis.stats import mcnemar_exact, samples_for_reliability, wilson
+from analysis.stats import mcnemar, samples_for_reliability, wilson
 
 from .domains import association_of, counts_by_domain
 from .tables import GREEDY_ALONE, tests_name
@@ -86,7 +86,7 @@ def _hypotheses(found: Decomposition, rule: str, direction: Directions, *, seen_
                 _holds(high < MAJORITY and seen_all, low > MAJORITY),
             )
         )
-    p = mcnemar_exact(improved, deteriorated)
+    p = mcnemar(improved, deteriorated).exact
     out.append(
         (
             rule,

@@ -11,7 +11,6 @@ from analysis.present.table import Table, TableColumn
 
 from .parameters import Params
 from .tables import DETERIORATED, GREEDY_ALONE, IMPROVED, UNCHANGED
-from .true_rates import TELLING
 
 if TYPE_CHECKING:
     from .decomposition import Decomposition
@@ -31,7 +30,7 @@ def items(found: Decomposition | None) -> Table:
         rows=tuple(_rows(found)) if found else (),
         notes=(
             "A dash under p: 0 or 1 in both versions, so that there is nothing to test.",
-            f"Probability: that the true rate rose or fell by more than {level(TELLING)}, and that a change of any size has the other sign or "
+            "Probability: that the true rate rose or fell by more than the move asked for, and that a change of any size has the other sign or "
             "none (local false sign rate), given the law of true rates over all items.",
         ),
         empty=GREEDY_ALONE,
@@ -124,7 +123,9 @@ _COLUMNS = (
 
 def _probabilities(found: Decomposition, i: int) -> tuple[float | None, ...]:
     rates = found.rates
-    return (None,) * 3 if rates is None else (float(rates.rose[i]), float(rates.fell[i]), float(rates.false_sign[i]))
+    if rates is None or rates.rose is None or rates.fell is None or rates.false_sign is None:
+        return (None,) * 3
+    return float(rates.rose[i]), float(rates.fell[i]), float(rates.false_sign[i])
 
 
 def _rows(found: Decomposition) -> list[tuple[Any, ...]]:
@@ -137,15 +138,16 @@ def _rows(found: Decomposition) -> list[tuple[Any, ...]]:
         if change is not None:
             tested["rci"][i] = float(change.rci[place])
     paper, exact = found.directions["paper"], found.directions["corrected"]
+    before, after = one.p, two.p
     return [
         (
             str(versions.items[i]),
             str(versions.domains[i]) or None,
-            float(one.p[i]),
+            float(before[i]),
             int(one.n[i]),
-            float(two.p[i]),
+            float(after[i]),
             int(two.n[i]),
-            float(two.p[i] - one.p[i]),
+            float(after[i] - before[i]),
             tested["rci"][i],
             tested["p"][i],
             tested["q"][i],

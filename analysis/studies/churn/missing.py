@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from analysis.stats import NetChange, analysable, benjamini_hochberg, net_change, rejects
 
 from .classes import p_values
 from .parameters import Params
-from .versions import Version, Versions, enough_samples
+from .versions import LEAST_SAMPLES, Floats, Texts, Version, Versions, enough_samples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,8 @@ def worst(versions: Versions, params: Params) -> Policy:
 
 
 def _policy(name: str, one: Version, two: Version, versions: Versions, params: Params) -> Policy:
+    several = (one.n >= LEAST_SAMPLES) & (two.n >= LEAST_SAMPLES)
+    one, two = one.taken(several), two.taken(several)
     if not one.n.size:
         return Policy(name=name, n=0, improved=0, deteriorated=0, net=None)
     rows = analysable(one.p, two.p)
@@ -62,3 +66,13 @@ def _policy(name: str, one: Version, two: Version, versions: Versions, params: P
         deteriorated=int((changed < 0).sum()),
         net=net_change(one.p, two.p),
     )
+
+
+def worst_means(versions: Versions) -> dict[str, float]:
+    """Mean change of every domain when whatever was not measured speaks against the candidate, by domain."""
+    one, two = (version.with_missing_as(value) for version, value in zip(versions.matched, (1.0, 0.0), strict=True))
+    change: Floats = np.concatenate([two.p - one.p, np.full(len(versions.alone_domains), -1.0)])
+    labels: Texts = np.concatenate([versions.matched_domains, versions.alone_domains])
+    names, place = np.unique(labels.astype(str), return_inverse=True)
+    means = np.bincount(place, change) / np.bincount(place)
+    return dict(zip(names.tolist(), means.tolist(), strict=True))

@@ -40,11 +40,20 @@ class Params(BaseModel):
     errors: Literal["exclude", "failure"] = Field("exclude", description="what an attempt without a score is")
     unmatched: Literal["refuse", "report"] = Field("refuse", description="what items of one version only do")
     bins: list[float] = Field(BINS, min_length=2, max_length=50, description="edges of the difficulty bins")
+    moved: float = Field(
+        0.2,
+        ge=0.1,
+        le=0.9,
+        description="move of an item's true rate whose share of items is estimated, seen by a test or not",
+    )
     max_deteriorated: float | None = Field(
         None, gt=0, lt=1, description="largest share of all items that may deteriorate; no gate when not set"
     )
     domain_floor: float | None = Field(
-        None, ge=-1, le=1, description="smallest mean change that a domain may have; no gate when not set"
+        None,
+        ge=-1,
+        le=1,
+        description="smallest mean change that a domain may have, held against its whole interval; no gate when not set",
     )
     alpha: float = Field(0.05, ge=1e-4, lt=0.5, description="error rate of intervals, bounds and domain tests")
     bootstrap: int = Field(2000, ge=200, le=100_000, description="resamples, and relabellings of graded scores")

@@ -69,14 +69,21 @@ COUNTS = Schema(
         _MODEL,
         _ITEM,
         Column(
-            name="correct", kind="number", help="Correct samples, 0 or more", required=True, low=0, aliases=("k", "c")
+            name="correct",
+            kind="number",
+            help="Give 0 to 10,000 correct samples",
+            required=True,
+            low=0,
+            high=10_000,
+            aliases=("k", "c"),
         ),
         Column(
             name="samples",
             kind="number",
-            help="Samples, 1 or more",
+            help="Give 1 to 10,000 samples",
             required=True,
             low=1,
+            high=10_000,
             aliases=("n", "n_samples", "attempts"),
         ),
         _DOMAIN,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats import RateMixture, keyed_stream, percentile_interval, posterior_change, rate_mixture
+from analysis.stats import RateMixture, keyed_stream, percentile_interval, posterior_change, rate_mixture, wilson
 
 from .parameters import Params
 from .versions import Versions
@@ -16,15 +16,15 @@ Floats = npt.NDArray[np.float64]
 Limits = tuple[float, float]
 
 MOST_COUNTS = 3000  # different pairs of counts; with so many samples the tests see what there is
-MOVES = (0.2, 0.4)
-TELLING = 0.2  # the move that items and sentences speak of; smaller ones hang on the grid
-FEWEST_ITEMS = 100  # for a sentence about shares
+TWICE = 2  # the second move that is shown, in units of the first
+FEWEST_ITEMS = 100  # for a sentence about shares, and for what is said of one item
+MANY_SAMPLES = 100  # from which on observed scores are as good as true rates
 RESAMPLES, STEPS = 100, 300  # of items, and of the algorithm in each, from the law of all items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """Estimated shares of all items whose true rate rose, and fell, by more than ``beyond``, with bootstrap intervals."""
+    """Estimated shares of all items whose true rate rose, and fell, by more than ``beyond``, and their range over resamples."""
 
     beyond: float
     rose: float
@@ -35,37 +35,59 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueRates:
-    """Estimates over the items, and per item the probabilities of a rise and of a fall beyond `TELLING`.
+    """Estimates over the items, and per item the probabilities of a rise and of a fall beyond the first move.
 
-    ``false_sign`` is the local false sign rate of every item.
+    ``false_sign`` is the local false sign rate of every item. The three are None for few items and for many samples.
     """
 
     moves: tuple[Moved, ...]
-    rose: Floats
-    fell: Floats
-    false_sign: Floats
+    rose: Floats | None
+    fell: Floats | None
+    false_sign: Floats | None
 
     @property
     def telling(self) -> Moved:
         """The move that sentences speak of."""
-        return next(move for move in self.moves if move.beyond == TELLING)
+        return self.moves[0]
 
 
 def estimate(versions: Versions, params: Params) -> TrueRates | None:
     """The law of true rates over all compared items; None for graded scores and for too many different counts."""
-    counts = (versions.baseline.total, versions.baseline.n, versions.candidate.total, versions.candidate.n)
-    if not versions.binary or len(np.unique(np.stack(counts), axis=1).T) > MOST_COUNTS:
+    if not versions.binary:
+        return None
+    one, two = versions.baseline, versions.candidate
+    if min(one.n.min(), two.n.min()) >= MANY_SAMPLES:
+        return _observed(two.p - one.p, params)
+    counts = (one.total, one.n, two.total, two.n)
+    if len(np.unique(np.stack(counts), axis=1).T) > MOST_COUNTS:
         return None
     law = rate_mixture(*counts)
     resampled = _resampled(counts, law, params)
     moves = []
-    for i, beyond in enumerate(MOVES):
+    for i, beyond in enumerate(moves_of(params)):
         rose, fell = law.share(beyond=beyond)
-        intervals = [percentile_interval(resampled[:, i, side], level=1 - params.alpha) for side in (0, 1)]
-        moves.append(Moved(beyond=beyond, rose=rose, rose_interval=intervals[0], fell=fell, fell_interval=intervals[1]))
-    rose_by, fell_by = posterior_change(law, *counts, beyond=TELLING)
+        ranges = [percentile_interval(resampled[:, i, side], level=1 - params.alpha) for side in (0, 1)]
+        moves.append(Moved(beyond=beyond, rose=rose, rose_interval=ranges[0], fell=fell, fell_interval=ranges[1]))
+    if versions.n_items < FEWEST_ITEMS:
+        return TrueRates(moves=tuple(moves), rose=None, fell=None, false_sign=None)
+    rose_by, fell_by = posterior_change(law, *counts, beyond=params.moved)
     up, down = posterior_change(law, *counts)
     return TrueRates(moves=tuple(moves), rose=rose_by, fell=fell_by, false_sign=1 - np.maximum(up, down))
+
+
+def moves_of(params: Params) -> tuple[float, ...]:
+    """The move asked for and twice as much, where that is possible."""
+    return (params.moved, TWICE * params.moved) if TWICE * params.moved < 1 else (params.moved,)
+
+
+def _observed(change: Floats, params: Params) -> TrueRates:
+    """Shares of the observed changes, which so many samples make as good as the true ones."""
+    n, moves = change.size, []
+    for beyond in moves_of(params):
+        rose, fell = int((change > beyond).sum()), int((change < -beyond).sum())
+        up, down = (wilson(k, n, level=1 - params.alpha) for k in (rose, fell))
+        moves.append(Moved(beyond=beyond, rose=rose / n, rose_interval=up, fell=fell / n, fell_interval=down))
+    return TrueRates(moves=tuple(moves), rose=None, fell=None, false_sign=None)
 
 
 def _resampled(counts: tuple[npt.NDArray[np.generic], ...], law: RateMixture, params: Params) -> Floats:
@@ -76,5 +98,5 @@ def _resampled(counts: tuple[npt.NDArray[np.generic], ...], law: RateMixture, pa
     for _ in range(RESAMPLES):
         drawn = rng.integers(0, n, n)
         again = rate_mixture(*(part[drawn] for part in counts), start=law, steps=STEPS)
-        out.append([again.share(beyond=beyond) for beyond in MOVES])
+        out.append([again.share(beyond=beyond) for beyond in moves_of(params)])
     return np.array(out)

@@ -111,8 +111,10 @@ class Versions:
         Items of one version, left out.
     other_models
         Models of the data that are not compared.
-    matched
-        Both versions on all items that both have, those left out too, attempts without a score left out.
+    matched, matched_domains
+        Both versions on all items that both have, those left out too, attempts without a score left out; their domains.
+    alone_domains
+        Domain of every item that one version lacks.
     """
 
     items: Texts
@@ -120,6 +122,8 @@ class Versions:
     baseline: Version
     candidate: Version
     matched: tuple[Version, Version]
+    matched_domains: Texts
+    alone_domains: Texts
     binary: bool
     lost: int
     short: int
@@ -205,6 +209,7 @@ def _from_attempts(given: Input, params: Params) -> tuple[Versions | None, Greed
     frame = given.frame
     greedy_rows = (frame["attempt"].str.casefold() == GREEDY_ATTEMPT).to_numpy()
     compared = frame["model"].isin([params.baseline, params.candidate]).to_numpy()
+    _once(given, greedy_rows & compared)
     frame = frame[compared]
     greedy = _greedy(frame[greedy_rows[compared]], params) if (greedy_rows & compared).any() else None
     rows = frame[~greedy_rows[compared]]
@@ -232,6 +237,16 @@ def _from_attempts(given: Input, params: Params) -> tuple[Versions | None, Greed
         others=tuple(sorted(set(given.frame["model"]) - {params.baseline, params.candidate})),
     )
     return versions, greedy
+
+
+def _once(given: Input, rows: Rows) -> None:
+    """Refuse two greedy answers of one version to one item, however the word is written."""
+    frame = given.frame[rows]
+    again = frame.duplicated([name for name in ("model", "domain", "item_id") if name in frame])
+    if again.any():
+        file, line = given.place(int(np.flatnonzero(rows)[again.to_numpy().argmax()]))
+        what = "a second greedy answer of the same version to the same item"
+        raise InputError(Fault(file=file, place=f"{line}, column attempt", what=what, fix="Keep one of them."))
 
 
 def _from_counts(given: Input, params: Params) -> Versions:
@@ -275,7 +290,7 @@ def _versions(
     here = [count > 0 for count in tried]
     alone = [here[0] & ~here[1], here[1] & ~here[0]]
     if (alone[0] | alone[1]).any() and params.unmatched == "refuse":
-        raise InputError(_unmatched(items, alone, params))
+        raise InputError(_unmatched(items, domains, alone, params))
     both = here[0] & here[1]
     enough = (
         both & enough_samples(versions[params.baseline], params) & enough_samples(versions[params.candidate], params)
@@ -293,6 +308,8 @@ def _versions(
             versions[params.baseline].taken(both).with_missing_as(np.nan),
             versions[params.candidate].taken(both).with_missing_as(np.nan),
         ),
+        matched_domains=domains[both],
+        alone_domains=domains[alone[0] | alone[1]],
         binary=binary,
         lost=lost,
         short=int((both & ~enough).sum()),
@@ -311,9 +328,14 @@ def enough_samples(version: Version, params: Params) -> Rows:
     return np.asarray(version.n >= least)
 
 
-def _unmatched(items: Texts, alone: Sequence[Rows], params: Params) -> Fault:
+def _named(items: Texts, domains: Texts, rows: Rows) -> str:
+    domain = domains[rows][0]
+    return plain(items[rows][0], width=60) + (f" of {plain(domain, width=60)}" if domain else "")
+
+
+def _unmatched(items: Texts, domains: Texts, alone: Sequence[Rows], params: Params) -> Fault:
     counts = [
-        f"{plural(int(rows.sum()), 'item')} only in {plain(name, width=60)} (such as {plain(items[rows][0], width=60)})"
+        f"{plural(int(rows.sum()), 'item')} only in {plain(name, width=60)} (such as {_named(items, domains, rows)})"
         for rows, name in zip(alone, (params.baseline, params.candidate), strict=True)
         if rows.any()
     ]
@@ -395,7 +417,7 @@ def _greedy(frame: pd.DataFrame, params: Params) -> Greedy:
     kept = ~np.isnan(scores).any(axis=0)
     only_one = int((here[0] != here[1]).sum())
     if only_one and params.unmatched == "refuse":
-        raise InputError(_unmatched(items, [here[0] & ~here[1], here[1] & ~here[0]], params))
+        raise InputError(_unmatched(items, domains, [here[0] & ~here[1], here[1] & ~here[0]], params))
     if not kept.any():
         names = listed([plain(params.baseline), plain(params.candidate)])
         raise InputError(Fault(file="greedy", what=f"no item has an answer of both {names}"))

@@ -173,6 +173,20 @@ def _judge(name: str, frame: pd.DataFrame, labels: Mapping[str, str], params: Pa
         one, two = ([VERDICT[side[item]] for item in both] for side in (first, second))
         resolved = resolve_orders(one, two)
         scores = resolved.score
+        if resolved.failed == len(both):
+            return Judge(
+                name=name,
+                n=len(items),
+                n_both_orders=len(both),
+                resolved=resolved,
+                wins=None,
+                bias=None,
+                length=None,
+                adjusted=None,
+                n_labels=sum(item in labels for item in both),
+                agreement=None,
+                corrected=None,
+            )
         wins, bias = win_rate(scores, level=params.level), position_bias(one, two, level=params.level)
     gap = _gaps(frame, both)
     known = [i for i, item in enumerate(both) if item in labels]
