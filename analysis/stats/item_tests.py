@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -26,7 +26,7 @@ MOST_ARRANGEMENTS, SCREEN = 200_000, 0.2  # of an item of graded scores, and the
 AS_RARE = 1 + 1e-7  # two tables count as equally probable within this factor, as in R's fisher.test
 GRID = 1024  # values of the nuisance rate, even in arcsine; a parabola through the best three
 MOST_TABLES = 40_000
-KEPT_TABLES = 2500  # of which all p-values are kept for the next call
+KEPT = 500  # pairs of sample numbers whose p-values are kept for the next call
 SMALLEST = 1e-300  # a p-value is never 0
 
 
@@ -230,33 +230,28 @@ def _fisher(k1: Whole, n1: Whole, k2: Whole, n2: Whole, *, mid: bool) -> Floats:
 
 
 def _boschloo_of(k1: Whole, k2: Whole, n1: int, n2: int) -> Floats:
-    """Boschloo's p-values, from those of all tables where they are few."""
-    return _boschloo_table(n1, n2)[k1, k2] if (n1 + 1) * (n2 + 1) <= KEPT_TABLES else _boschloo(k1, k2, n1, n2)
-
-
-@cache
-def _boschloo_table(n1: int, n2: int) -> Floats:
-    first, second = np.repeat(np.arange(n1 + 1), n2 + 1), np.tile(np.arange(n2 + 1), n1 + 1)
-    return _boschloo(first, second, n1, n2).reshape(n1 + 1, n2 + 1)
-
-
-def _boschloo(k1: Whole, k2: Whole, n1: int, n2: int) -> Floats:
-    """Boschloo's two-sided p-value for tables of the same n₁ and n₂."""
+    """Boschloo's two-sided p-values of tables of the same n₁ and n₂."""
     tables = (n1 + 1) * (n2 + 1)
     if tables > MOST_TABLES:
         raise ValueError(f"n = {n1} and {n2} samples make {tables} tables: use the fisher, mid-p or score test")
+    return _boschloo_table(n1, n2)[k1, k2]
+
+
+@lru_cache(maxsize=KEPT)
+def _boschloo_table(n1: int, n2: int) -> Floats:
+    """Boschloo's two-sided p-value of every table, shape (n₁ + 1, n₂ + 1)."""
     total = np.arange(n1 + n2 + 1)
     at_most = np.cumsum(split_law(total, np.full_like(total, n1), np.full_like(total, n2)), axis=1)
     first, second = np.repeat(np.arange(n1 + 1), n2 + 1), np.tile(np.arange(n2 + 1), n1 + 1)
     statistic = at_most[first + second, first]
     order = np.argsort(statistic, kind="stable")
-    ranked = statistic[order]
-    asked = np.concatenate([k1 * (n2 + 1) + k2, (n1 - k1) * (n2 + 1) + n2 - k2])
-    last = np.searchsorted(ranked, statistic[asked] * AS_RARE, side="right") - 1
+    last, place = np.unique(
+        np.searchsorted(statistic[order], statistic * AS_RARE, side="right") - 1, return_inverse=True
+    )
     rate = np.sin(np.linspace(0, np.pi / 2, GRID + 1)) ** 2
     one, two = _binomial(n1, rate), _binomial(n2, rate)
-    reached = np.empty((GRID + 1, asked.size))
-    step = max(1, CELLS // tables)
+    reached = np.empty((GRID + 1, last.size))
+    step = max(1, CELLS // order.size)
     for start in range(0, GRID + 1, step):
         rows = slice(start, start + step)
         joint = (one[rows][:, first[order]] * two[rows][:, second[order]]).cumsum(axis=1)
@@ -265,8 +260,8 @@ def _boschloo(k1: Whole, k2: Whole, n1: int, n2: int) -> Floats:
     low, middle, high = (np.take_along_axis(reached, (best + i)[None], axis=0)[0] for i in (-1, 0, 1))
     bend = 2 * middle - low - high
     peak = middle + np.where(bend > 0, (high - low) ** 2 / (8 * np.where(bend > 0, bend, 1.0)), 0.0)
-    one_sided = np.where(middle >= np.maximum(low, high), peak, reached.max(axis=0))
-    return 2 * one_sided.reshape(2, -1).min(axis=0)
+    one_sided = np.where(middle >= np.maximum(low, high), peak, reached.max(axis=0))[place].reshape(n1 + 1, n2 + 1)
+    return 2 * np.minimum(one_sided, one_sided[::-1, ::-1])
 
 
 def _score(k1: Whole, n1: Whole, k2: Whole, n2: Whole) -> Floats:

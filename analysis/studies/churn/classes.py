@@ -35,7 +35,7 @@ POPULATIONS = {"analysable": "analysable items", "full": "all items"}
 PUBLISHED = ("published, analysable SD", "published, full SD")
 HOW = {"known": "given", "split-half": "split halves", "icc": "ICC(1,k)"}
 NOT_DEFINED = {"split-half": "halves of its samples", "icc": "means of its items", "known": ""}
-GRADED_TEST = "permutation-law t"
+GRADED_TEST = "permutation test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

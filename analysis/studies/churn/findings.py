@@ -314,7 +314,8 @@ def _scores(found: Decomposition) -> Iterator[tuple[str, str, str]]:
         yield (
             "graded scores",
             "all items",
-            "items are tested by a t approximation of the permutation law, not exactly; the nulls of the index are drawn, the tests have none",
+            "items are tested by permuting their samples, counted exactly up to about twenty of them; the nulls of the index are drawn, the "
+            "tests have none",
         )
     asked = [] if found.params.known_reliability else ["published readings"]
     asked += ["corrected index"] if found.params.reliability == "split-half" else []
