@@ -196,7 +196,7 @@ def _bad_choices(column: Column, cells: list[str], place: Place) -> list[Fault]:
             column, cell, place(row), "is not one of " + known, f"Map it: values: {{{column.name}: {{OLD: NEW}}}} in -f"
         )
         for row, cell in enumerate(cells)
-        if not is_missing(cell) and _choice(cell) not in column.choices
+        if (column.required or not is_missing(cell)) and _choice(cell) not in column.choices
     ]
 
 

@@ -23,18 +23,21 @@ import scipy
 from scipy.stats import binom
 
 from analysis.stats import (
+    RateMixture,
     analysable,
     benjamini_hochberg,
     change_tests,
     half_sample_null,
     item_reliability_from_counts,
     keyed_stream,
+    rate_mixture,
     rejects,
     relabelling_null,
     reliable_change,
     split_half_reliability,
     standard_error_of_difference,
 )
+from analysis.studies.churn.true_rates import RESAMPLES, STEPS
 
 SEED = 0
 CUT, LEVEL = 1.96, 0.05
@@ -42,6 +45,7 @@ SPLITS = 1000
 CHANGED = 0.2
 INDICES = ("paper", "corrected")
 TESTS = ("fisher", "boschloo", "mid-p", "score")
+RATES_EVERY = 100
 PAPER_EVERY, CHANGE_EVERY = 10, 5  # fewer repetitions where they cost more or are needed less
 MIXTURE = "35% 0, 20% 1, rest uniform"
 BETAS = {"uniform": (1, 1), "Beta(.5, .5)": (0.5, 0.5), "Beta(2, 2)": (2, 2), "Beta(.2, .2)": (0.2, 0.2)}
@@ -268,6 +272,43 @@ def noise_flags(law: str, k: int, delta: float, i: int) -> tuple[float, ...]:
     )
 
 
+MOVED = {  # true changes of 1,000 items with uniform rates in the baseline
+    "no change": lambda p, rng: p,
+    "20 % by ±.4": lambda p, rng: changed(p, 0.4, rng),
+    "half by −.3": lambda p, rng: np.where(np.arange(p.size) % 2, np.clip(p - 0.3, 0, 1), p),
+    "normal, SD .25": lambda p, rng: np.clip(p + rng.normal(0, 0.25, p.size), 0, 1),
+}
+
+
+def moved_items(repetitions: int) -> None:
+    table(
+        "The law of true rates: items that fell by more than .2, estimate and the range over resamples of items that the page shows",
+        ["true change", "K", "true share", "mean estimate", "range holds the true share"],
+    )
+    for name, change in MOVED.items():
+        for k in (3, 10, 30):
+            found = []
+            for i in range(repetitions):
+                rng = stream("moved", name, k, i)
+                before = rng.uniform(size=1000)
+                after = change(before, rng)
+                counts = (rng.binomial(k, before), np.full(1000, k), rng.binomial(k, after), np.full(1000, k))
+                law = rate_mixture(*counts)
+                low, high = np.quantile(resampled_falls(counts, law, rng), [0.025, 0.975])
+                truth = float((after - before < -0.2).mean())
+                found.append((truth, law.share(beyond=0.2)[1], low <= truth <= high))
+            truths, estimates, held = zip(*found, strict=True)
+            print(
+                row(name, k, shown(list(truths), 3), shown(list(estimates), 3), shown([float(h) for h in held], 2)),
+                flush=True,
+            )
+
+
+def resampled_falls(counts: tuple[np.ndarray, ...], law: RateMixture, rng: np.random.Generator) -> list[float]:
+    draws = (rng.integers(0, counts[0].size, counts[0].size) for _ in range(RESAMPLES))
+    return [rate_mixture(*(c[rows] for c in counts), start=law, steps=STEPS).share(beyond=0.2)[1] for rows in draws]
+
+
 if __name__ == "__main__":
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
     print(
@@ -278,3 +319,4 @@ if __name__ == "__main__":
     no_change(size)
     power(size // CHANGE_EVERY)
     noise(size // CHANGE_EVERY)
+    moved_items(size // RATES_EVERY)

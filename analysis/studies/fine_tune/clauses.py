@@ -25,7 +25,7 @@ from .rule import (
     SliceFloor,
     SuiteDrop,
 )
-from .systems import DEFAULT_METRIC, Scores, TestSet
+from .systems import Scores, TestSet
 
 Outcome = Literal["shown", "contradicted", "not shown", "not measured"]
 WORST: tuple[Outcome, ...] = ("contradicted", "not measured", "not shown", "shown")
@@ -95,17 +95,9 @@ def _primary(primary: Primary, evidence: Evidence, params: Params, method: str) 
     lows = []
     for comparison in wanted:
         interval = comparison.interval(method)
-        outcome = _against(interval, primary.margin)
-        if (
-            outcome == "shown"
-            and comparison.worst is not None
-            and _against(comparison.worst, primary.margin) != "shown"
-        ):
-            outcome = "not shown"
-            change.append(
-                f"the {comparison.baseline_missing + comparison.candidate_missing:,} items that only {comparison.baseline} or the candidate has: "
-                "at the worst they undo it"
-            )
+        outcome = primary_outcome(comparison, method, primary.margin)
+        if outcome == "not shown" and _against(interval, primary.margin) == "shown":
+            change.append(f"what is missing against {comparison.baseline}: at the worst it undoes the difference")
         outcomes.append(outcome)
         seen.append(f"{comparison.baseline} {_estimate(comparison.mean_diff, interval)}: {outcome}")
         if interval.low is not None:
@@ -126,6 +118,13 @@ def _primary(primary: Primary, evidence: Evidence, params: Params, method: str) 
         outcome=worst,
         change="; ".join(dict.fromkeys(change)),
     )
+
+
+def primary_outcome(comparison: Comparison, method: str, margin: float) -> Outcome:
+    """Whether the difference exceeds the margin, also at the worst that is missing."""
+    outcome = _against(comparison.interval(method), margin)
+    undone = comparison.worst is not None and _against(comparison.worst, margin) != "shown"
+    return "not shown" if outcome == "shown" and undone else outcome
 
 
 def _against(interval: Interval, margin: float) -> Outcome:
@@ -151,23 +150,26 @@ def _rate_floor(clause: RateFloor, evidence: Evidence, params: Params, method: s
     if scores is None:
         return _not_measured(name, limit, "≥", clause.at_least, f"no metric {clause.metric} in items or suites")
     values = scores.values[evidence.test_set.candidate]
+    lacking = int(np.isnan(values).sum())
     values = values[~np.isnan(values)]
     if not values.size:
         return _not_measured(name, limit, "≥", clause.at_least, f"the candidate has no score of {clause.metric}")
-    rate = float(values.mean())
     if not scores.binary:
         return _not_measured(
             name, limit, "≥", clause.at_least, f"{clause.metric} is graded: a rate counts passed items"
         )
     k, delta = int(values.sum()), (1 - params.level) / 2
-    low, high = clopper_pearson_lower(k, values.size, delta=delta), clopper_pearson_upper(k, values.size, delta=delta)
-    point = rate if method == "paper" else low
+    n = values.size + lacking
+    low, high = clopper_pearson_lower(k, n, delta=delta), clopper_pearson_upper(k + lacking, n, delta=delta)
+    point = k / n if method == "paper" else low
     outcome: Outcome = (
         "shown" if point >= clause.at_least else "contradicted" if high < clause.at_least else "not shown"
     )
     return Clause(
         name=name,
-        observed=f"{k:,} of {plural(values.size, 'item')}, {prob(rate, 4)} [{prob(low, 4)}, {prob(high, 4)}]",
+        observed=f"{k:,} of {plural(n, 'item')}"
+        + (f", {lacking:,} of them without a score," if lacking else ",")
+        + f" {prob(k / n, 4)} [{prob(low, 4)}, {prob(high, 4)}]",
         limit=limit,
         relation="≥",
         value=float(point),
@@ -247,7 +249,7 @@ def _suite_drop(clause: SuiteDrop, evidence: Evidence, params: Params, method: s
     drop, low, high = -found.mean_diff, -interval.high, -interval.low
     outcome: Outcome = (
         "shown"
-        if drop <= clause.drop and high < clause.upper
+        if drop <= clause.drop and high < clause.upper and _holds_at_worst(found, -clause.upper)
         else "contradicted"
         if low > clause.upper
         else "not shown"
@@ -273,7 +275,9 @@ def _not_below(clause: NotBelow, evidence: Evidence, params: Params, method: str
         return _not_measured(name, limit, "≥", -margin, found)
     interval = found.corrected
     if method == "paper":
-        outcome: Outcome = "shown" if found.mean_diff >= -margin else "contradicted"
+        outcome: Outcome = "contradicted"
+        if found.mean_diff >= -margin:
+            outcome = "shown" if _holds_at_worst(found, -margin) else "not shown"
         value: float | None = found.mean_diff
     elif interval.low is None or interval.high is None:
         return _not_measured(name, limit, "≥", -margin, interval.reason or "no interval")
@@ -282,7 +286,7 @@ def _not_below(clause: NotBelow, evidence: Evidence, params: Params, method: str
         significant = found.p_exact is not None and found.p_exact <= 1 - params.level and found.mean_diff < -margin
         outcome = (
             "shown"
-            if interval.low >= -margin
+            if interval.low >= -margin and _holds_at_worst(found, -margin)
             else "contradicted"
             if interval.high < -margin or (significant and not margin)
             else "not shown"
@@ -302,6 +306,11 @@ def _not_below(clause: NotBelow, evidence: Evidence, params: Params, method: str
         if not margin
         else "more items",
     )
+
+
+def _holds_at_worst(found: Comparison, limit: float) -> bool:
+    """Whether what is missing leaves the lower end at the limit or above."""
+    return found.worst is None or (found.worst.low is not None and found.worst.low >= limit)
 
 
 def suite_comparison(
@@ -331,7 +340,12 @@ def _judge_calibrated(clause: JudgeCalibrated, evidence: Evidence) -> Clause:
         return _not_measured(name, limit, "≥", clause.labels, "no judgements were given")
     least = min(evidence.judges, key=lambda judge: judge.n_labels)
     if least.n_labels < clause.labels or least.agreement is None:
-        what = f"judge not calibrated: {plural(least.n_labels, 'human label')} of the pairs that {least.name} judged"
+        what = (
+            f"judge not calibrated: {plural(least.n_given, 'human label')}, {least.n_labels:,} of pairs with verdicts of {least.name} in both "
+            "orders"
+        )
+        if least.n_labels >= clause.labels:
+            what = f"kappa is not defined: all verdicts and labels of {least.name} are the same"
         return _not_measured(name, limit, "≥", clause.labels, what)
     found = least.agreement
     seen = "not defined" if found.coefficient is None else number(found.coefficient, 3)
@@ -414,7 +428,7 @@ def _cost(clause: CostRatioLimit, evidence: Evidence, method: str) -> Clause:
 
 
 def _metric(name: str, evidence: Evidence) -> Scores | None:
-    if name in evidence.test_set.scores and name != DEFAULT_METRIC:
+    if name in evidence.test_set.scores:
         return evidence.test_set.scores[name]
     found = [scores for (_, metric), scores in evidence.suites.items() if metric == name]
     return found[0] if len(found) == 1 else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from analysis.errors import Fault, InputError, plain
 from analysis.inputs import Input
 from analysis.present.format import number, plural, prob
@@ -13,7 +15,7 @@ from analysis.results import Check, Figure, Gate, Outcome, Verdict
 from analysis.sections import gate_over
 
 from . import findings, judge_tables, rule_tables, tables
-from .clauses import Clause, Evidence, evaluate
+from .clauses import Clause, Evidence, evaluate, primary_outcome
 from .comparisons import Comparison, compare
 from .evidence import judges_of, operations_of, suites_of
 from .overlap import Overlap, content_digest, overlaps
@@ -85,7 +87,7 @@ def check(inputs: Mapping[str, Input], params: Params) -> str:
     return (
         f"{plain(test_set.candidate)} against {listed([plain(name) for name in test_set.baselines], most=6)} on "
         f"{plural(len(scores.items), 'item')} ({scores.metric}, {'pass or fail' if scores.binary else 'graded'}); "
-        f"{sum(scores.lost.values()):,} attempts without a score; rule: {plain(params.rule.decision_rule)}"
+        f"{sum(scores.unscored.values()):,} attempts without a score; rule: {plain(params.rule.decision_rule)}"
     )
 
 
@@ -185,7 +187,7 @@ def headline(found: Report, gate: Gate) -> str:
     ]
     return (
         f"By the rule {params.rule.decision_rule}: {what}. {test_set.candidate} scores {prob(test_set.main.rate(test_set.candidate))} on "
-        f"{plural(len(test_set.main.items), 'item')}, a difference from {listed(differences, most=6)}; clauses: {listed(outcomes, most=4)}."
+        f"{plural(int((~np.isnan(test_set.main.values[test_set.candidate])).sum()), 'item')}, a difference from {listed(differences, most=6)}; clauses: {listed(outcomes, most=4)}."
     )
 
 
@@ -249,9 +251,7 @@ def _test_set(inputs: Mapping[str, Input], params: Params) -> TestSet:
 
 def _unit(comparison: Comparison, params: Params) -> ComparisonUnit:
     interval, margin = comparison.interval(params.method), params.rule.primary_metric.margin
-    status = "not measured"
-    if interval.low is not None and interval.high is not None:
-        status = "shown" if interval.low > margin else "contradicted" if interval.high < margin else "not shown"
+    status = primary_outcome(comparison, params.method, margin)
     return ComparisonUnit(
         baseline=comparison.baseline,
         candidate=comparison.candidate,

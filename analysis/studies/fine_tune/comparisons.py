@@ -13,6 +13,7 @@ from analysis.stats import clustered_mean, keyed_stream, mcnemar, paired_mean_in
 from .parameters import Params
 from .systems import Floats, Rows, Scores, TestSet
 
+NO_RANGE = "the scale of the scores is not known: give score_range"
 FEW_CLUSTERS = 40  # under it the bias-corrected error with Satterthwaite's degrees of freedom
 
 
@@ -105,7 +106,7 @@ def compare(
         neither=pairs[3],
         p_exact=tests.exact if tests else None,
         p_mid=tests.mid_p if tests else None,
-        worst=_worst(one, two, here, scores, params) if any(only) else None,
+        worst=_worst(scores, baseline, candidate, params, clusters),
         n_clusters=None if labels is None else len(set(labels)),
     )
 
@@ -130,7 +131,7 @@ def interval_of(
             found = clustered_mean(diff, labels, level=level, method="CR2", min_clusters=params.min_clusters)
             return Interval(low=found.low, high=found.high, method="clustered CR2 t", reason=found.reason)
         return _bootstrap(diff, labels, "bca", scores, params, key, level)
-    if scores.binary:
+    if scores.binary and bool(np.isin(diff, (-1.0, 0.0, 1.0)).all()):
         lost, gained, _, _ = _signs(diff)
         low, high = tango_interval(lost, gained, diff.size, level=level)
         return Interval(low=low, high=high, method="Tango score")
@@ -174,6 +175,8 @@ def _bootstrap(
         found = paired_mean_interval(diff, level=level, method=method, clusters=codes, score_range=given, **drawn)  # type: ignore[arg-type]
     except ValueError as error:
         return Interval(low=None, high=None, method=method, reason=str(error))
+    if found.method == "betting" and given is None:
+        return Interval(low=None, high=None, method=method, reason=NO_RANGE)
     name = {"percentile": "percentile bootstrap", "bca": "BCa bootstrap", "betting": "betting on bounded scores"}
     return Interval(low=found.low, high=found.high, method=name.get(found.method, found.method), reason=found.reason)
 
@@ -188,13 +191,18 @@ def _signs(diff: Floats) -> tuple[int, int, int, int]:
     return int((diff < 0).sum()), int((diff > 0).sum()), int((diff == 0).sum()), int(diff.size)
 
 
-def _worst(one: Floats, two: Floats, here: list[Rows], scores: Scores, params: Params) -> Interval:
-    """Unmatched items at the end of the range that speaks against the candidate."""
+def _worst(
+    scores: Scores, baseline: str, candidate: str, params: Params, clusters: npt.NDArray[np.object_] | None
+) -> Interval | None:
+    """What is missing at the end of the range that speaks against the candidate; None where nothing is."""
+    one, two = scores.values[baseline], scores.values[candidate]
+    lost = scores.lost[baseline] + scores.lost[candidate]
+    either = ~np.isnan(one) | ~np.isnan(two) | (lost > 0)
+    if not (np.isnan(one) | np.isnan(two) | (lost > 0))[either].any():
+        return None
     if scores.low is None or scores.high is None:
-        return Interval(
-            low=None, high=None, method="worst case", reason="no score_range: an unmatched item could score anything"
-        )
-    either = here[0] | here[1]
-    before = np.where(np.isnan(one), scores.high, one)[either]
-    after = np.where(np.isnan(two), scores.low, two)[either]
-    return interval_of(after - before, None, scores, params, ("worst", scores.metric))
+        return Interval(low=None, high=None, method="worst case", reason=NO_RANGE)
+    before, after = scores.at_worst(baseline, scores.high), scores.at_worst(candidate, scores.low)
+    before, after = np.where(np.isnan(before), scores.high, before), np.where(np.isnan(after), scores.low, after)
+    labels = _labels(clusters, either)
+    return interval_of((after - before)[either], labels, scores, params, ("worst", scores.metric, baseline))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from analysis.errors import plain
 from analysis.inputs import Input, natural_key
 from analysis.stats import (
     Agreement,
@@ -34,7 +35,7 @@ from analysis.stats import (
 )
 
 from .parameters import Params
-from .systems import DEFAULT_METRIC, Floats, Scores, TestSet, score_table
+from .systems import DEFAULT_METRIC, Floats, Scores, TestSet, same_items, score_table
 
 LABEL_SCORE = {"a": 0.0, "b": 1.0, "tie": 0.5}
 NEITHER = 0.5
@@ -53,8 +54,10 @@ class Judge:
         Verdicts that survive the swap; None where no pair was judged in both orders.
     length, adjusted
         What length alone explains; None without lengths.
-    n_labels, agreement, corrected
-        Human labels of the same pairs, kappa with them, and the win rate corrected by them; None without labels.
+    n_labels, n_given
+        Human labels of pairs that have a verdict in both orders, and of any judged pair.
+    agreement, corrected
+        Kappa with the labels, and the win rate corrected by them; None where that is not defined.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Judge:
     length: LengthBaseline | None
     adjusted: LengthAdjusted | None
     n_labels: int
+    n_given: int
     agreement: Agreement | None
     corrected: CorrectedMean | None
 
@@ -87,14 +91,15 @@ def suites_of(given: Input | None, test_set: TestSet, params: Params) -> dict[tu
     if given is None:
         return {}
     frame = given.frame
-    frame = frame[frame["model"].isin([test_set.candidate, *test_set.baselines])]
+    systems = sorted(set(frame["model"]))
     metric = frame["metric"] if "metric" in frame else pd.Series(DEFAULT_METRIC, index=frame.index)
     out = {}
     for (suite, name), rows in frame.groupby([frame["suite"], metric], sort=True):
-        order = sorted(set(rows["item_id"]), key=natural_key)
-        out[str(suite), str(name)] = score_table(
-            rows, [test_set.candidate, *test_set.baselines], order, str(name), params
-        )
+        scores = score_table(rows, systems, str(name), params, declared=False)
+        asked = [system for system in (test_set.candidate, *test_set.baselines) if system in systems]
+        if asked:
+            same_items(scores, asked, params, f"suites, {plain(str(suite), width=60)}")
+        out[str(suite), str(name)] = scores
     return out
 
 
@@ -117,13 +122,12 @@ def operations_of(test_set: TestSet, params: Params) -> list[Operations]:
 def latency_quantile(
     test_set: TestSet, system: str, quantile: float, params: Params
 ) -> tuple[float, float | None, float | None] | None:
-    """A quantile of a system's latency with its order-statistic interval; None where not every item has one."""
-    values = test_set.measures.get("latency_s", {}).get(system)
-    here = ~np.isnan(test_set.main.values[system])
-    if values is None or np.isnan(values[here]).any():
+    """A quantile of the latency of a system's requests with its order-statistic interval; None where one has none."""
+    values = test_set.latencies.get(system)
+    if values is None or not values.size or np.isnan(values).any():
         return None
-    low, high = quantile_interval(values[here], quantile=quantile, level=params.level)
-    return float(np.quantile(values[here], quantile, method="inverted_cdf")), low, high
+    low, high = quantile_interval(values, quantile=quantile, level=params.level)
+    return float(np.quantile(values, quantile, method="inverted_cdf")), low, high
 
 
 def _cost(test_set: TestSet, system: str, params: Params) -> Floats | None:
@@ -183,7 +187,8 @@ def _judge(name: str, frame: pd.DataFrame, labels: Mapping[str, str], params: Pa
                 bias=None,
                 length=None,
                 adjusted=None,
-                n_labels=sum(item in labels for item in both),
+                n_labels=0,
+                n_given=len(known_items(items, labels)),
                 agreement=None,
                 corrected=None,
             )
@@ -191,13 +196,14 @@ def _judge(name: str, frame: pd.DataFrame, labels: Mapping[str, str], params: Pa
     gap = _gaps(frame, both)
     known = [i for i, item in enumerate(both) if item in labels]
     human = np.array([LABEL_SCORE[labels[both[i]]] for i in known])
-    agreement, corrected = None, None
+    agreement, corrected, n_usable = None, None, 0
     if known:
         judged = scores[known]
         usable = ~np.isnan(judged)
+        n_usable = int(usable.sum())
         if usable.sum() > 1:
-            _, table = rating_table(_words(judged[usable]), _words(human[usable]))
-            agreement = cohen_kappa(table, level=params.level)
+            names, table = rating_table(_words(judged[usable]), _words(human[usable]))
+            agreement = cohen_kappa(table, level=params.level) if names.size > 1 else None
             rest = np.delete(scores, known)
             rest = rest[~np.isnan(rest)]
             if rest.size > 1:
@@ -211,10 +217,16 @@ def _judge(name: str, frame: pd.DataFrame, labels: Mapping[str, str], params: Pa
         bias=bias,
         length=None if gap is None else length_only(scores, gap, level=params.level),
         adjusted=None if gap is None else length_adjusted(scores, gap, level=params.level),
-        n_labels=len(known),
+        n_labels=n_usable,
+        n_given=len(known_items(items, labels)),
         agreement=agreement,
         corrected=corrected,
     )
+
+
+def known_items(items: list[str], labels: Mapping[str, str]) -> list[str]:
+    """The items that people labelled."""
+    return [item for item in items if item in labels]
 
 
 def _gaps(frame: pd.DataFrame, items: list[str]) -> Floats | None:

@@ -197,7 +197,7 @@ POINTS: tuple[Callable[[Report], Row], ...] = (
 
 def _losses(found: Report) -> Iterator[tuple[str, str, str]]:
     scores, params = found.test_set.main, found.params
-    lost = {system: count for system, count in scores.lost.items() if count}
+    lost = {system: count for system, count in scores.unscored.items() if count}
     if lost:
         what = "counted as failures" if params.errors == "failure" else "left out"
         yield (
@@ -205,6 +205,12 @@ def _losses(found: Report) -> Iterator[tuple[str, str, str]]:
             listed([f"{name} {count:,}" for name, count in lost.items()], most=6),
             f"{what} (errors {params.errors})",
         )
+    for (suite, metric), own in found.evidence.suites.items():
+        gone = {system: count for system, count in own.unscored.items() if count}
+        if gone:
+            what = "counted as failures" if params.errors == "failure" else "left out"
+            names = listed([f"{name} {count:,}" for name, count in gone.items()], most=6)
+            yield "suite attempts without a score", f"{suite}, {metric}", f"{names}: {what} (errors {params.errors})"
     for unit in found.units:
         if unit.n_unpaired:
             yield (
@@ -229,8 +235,14 @@ def _judges(found: Report) -> Iterator[tuple[str, str, str]]:
                 judge.name,
                 "no pair was judged in both orders: position cannot be told from quality",
             )
-        if not judge.n_labels:
+        if not judge.n_given:
             yield "judge not calibrated", judge.name, "no human labels of its pairs"
+        elif not judge.n_labels:
+            yield (
+                "judge not calibrated",
+                judge.name,
+                f"{judge.n_given:,} human labels, but none of a pair with verdicts in both orders",
+            )
         if judge.resolved is not None and judge.resolved.failed:
             yield (
                 "judge failures",

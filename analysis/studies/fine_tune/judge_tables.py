@@ -83,12 +83,12 @@ def calibration(found: Report) -> Table:
                 None if length is None else length.accuracy,
                 None if adjusted is None else adjusted.rate,
                 None if adjusted is None else _pair(adjusted.low, adjusted.high),
-                j.n_labels,
+                j.n_given,
                 None if kappa is None else kappa.coefficient,
                 None if kappa is None else _pair(kappa.low, kappa.high),
                 None if corrected is None else corrected.estimate,
                 None if corrected is None else _pair(corrected.low, corrected.high),
-                _note(j.n_labels, kappa is None, adjusted.reason if adjusted is not None else None),
+                _note(j.n_given, j.n_labels, kappa is None, adjusted.reason if adjusted is not None else None),
             )
         )
     sure = level(found.params.level)
@@ -144,10 +144,12 @@ def lengths(found: Report, judgements: Input | None) -> Table:
     )
 
 
-def _note(labels: int, no_kappa: bool, reason: str | None) -> str | None:
-    parts = [] if labels else ["judge not calibrated: no human labels of its pairs"]
+def _note(given: int, labels: int, no_kappa: bool, reason: str | None) -> str | None:
+    parts = [] if given else ["judge not calibrated: no human labels of its pairs"]
+    if given and not labels:
+        parts.append(f"{given:,} labels, none of a pair with verdicts in both orders")
     if labels and no_kappa:
-        parts.append("too few labelled verdicts for a kappa")
+        parts.append("kappa is not defined: too few labels, or all the same")
     if reason:
         parts.append(reason)
     return "; ".join(parts) or None

@@ -84,11 +84,13 @@ def _runs(text: str) -> frozenset[str]:
 
 
 def content_digest(test_set: TestSet) -> str:
-    """SHA-256 of the item ids with their content digests, in the order of the items."""
-    contents: Texts = (
-        test_set.hashes if test_set.hashes is not None else np.full(len(test_set.main.items), "", dtype=object)
-    )
-    lines = [f"{item}\x1f{content}\n" for item, content in zip(test_set.main.items, contents, strict=True)]
+    """SHA-256 of the item ids with their content digests and texts, in the order of the items."""
+    nothing: Texts = np.full(len(test_set.main.items), "", dtype=object)
+    hashes = nothing if test_set.hashes is None else test_set.hashes
+    texts = nothing if test_set.texts is None else test_set.texts
+    lines = [
+        f"{item}\x1f{digest}\x1f{text}\n" for item, digest, text in zip(test_set.main.items, hashes, texts, strict=True)
+    ]
     return hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 

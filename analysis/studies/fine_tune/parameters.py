@@ -62,8 +62,14 @@ class Params(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.baselines is not None and self.candidate in self.baselines:
-            raise ValueError(f"the candidate {self.candidate} is among the baselines")
+        named = self.decision.compare_against if self.decision is not None else None
+        for what, names in (("baselines", self.baselines), ("compare_against", named)):
+            if names is not None and self.candidate in names:
+                raise ValueError(f"the candidate {self.candidate} is among the baselines ({what})")
+            if names is not None and len(set(names)) < len(names):
+                raise ValueError(f"{what} names a system twice")
+        if self.decision is not None and self.baselines is not None and self.baselines != named:
+            raise ValueError("baselines differ from what the rule compares against: leave them out, the rule decides")
         if self.score_range is not None and not self.score_range[0] < self.score_range[1]:
             raise ValueError("score_range is a smallest and a larger score")
         if self.fixed_cost > 0 and self.volume is None:

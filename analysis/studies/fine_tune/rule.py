@@ -26,7 +26,7 @@ class Primary(BaseModel):
     model_config = CONFIG
 
     name: str
-    margin: float = Field(0.0, gt=-1, lt=1)
+    margin: float = 0.0
     against: Literal["all"] | list[str] = "all"
 
 
@@ -47,7 +47,7 @@ class SliceFloor(BaseModel):
 
     kind: Literal["slice-floor"]
     min_items: int = Field(50, ge=2)
-    drop: float = Field(gt=0, lt=1)
+    drop: float = Field(gt=0)
 
 
 class SuiteDrop(BaseModel):
@@ -57,8 +57,8 @@ class SuiteDrop(BaseModel):
 
     kind: Literal["suite-drop"]
     suite: str
-    drop: float = Field(ge=0, lt=1)
-    upper: float = Field(gt=0, lt=1)
+    drop: float = Field(ge=0)
+    upper: float = Field(gt=0)
 
 
 class NotBelow(BaseModel):
@@ -70,7 +70,7 @@ class NotBelow(BaseModel):
     suite: str
     metric: str | None = None
     reference: str
-    margin: float | None = Field(None, gt=0, lt=1)
+    margin: float | None = Field(None, gt=0)
 
 
 class JudgeCalibrated(BaseModel):

@@ -35,6 +35,12 @@ class SizeParams(BaseModel):
     def _consistent(self) -> Self:
         if self.gain + self.loss > 1:
             raise ValueError(f"gain + loss = {self.gain + self.loss:g} must be at most 1")
+        if self.gain + self.loss == 0:
+            raise ValueError("gain and loss are both 0: no item tells the two apart")
+        if self.exact and (self.margin != 0 or self.gain <= self.loss):
+            raise ValueError(
+                "exact plans McNemar's test, which asks for any difference: give a gain above the loss, and no margin"
+            )
         if self.items is None and self.gain - self.loss <= self.margin:
             raise ValueError(
                 f"gain − loss = {self.gain - self.loss:g} does not exceed margin = {self.margin:g}: no number of items shows it"
@@ -49,15 +55,15 @@ class SizeParams(BaseModel):
 def size(params: SizeParams) -> tuple[Sentence, Table]:
     """The answer in a sentence, and what other numbers of items could show."""
     text = _detectable(params) if params.items is not None and params.discordant is not None else _needed(params)
+    share = params.discordant or params.gain + params.loss
     rows = [
         (
             n,
-            mcnemar_power(n, params.gain, params.loss, alpha=params.alpha, form="exact"),
-            mcnemar_power(n, params.gain, params.loss, alpha=params.alpha, form="mid-p"),
-            minimum_detectable_effect(n, params.gain + params.loss, alpha=params.alpha, power=params.power),
+            None if params.discordant else mcnemar_power(n, params.gain, params.loss, alpha=params.alpha, form="exact"),
+            None if params.discordant else mcnemar_power(n, params.gain, params.loss, alpha=params.alpha, form="mid-p"),
+            minimum_detectable_effect(n, share, alpha=params.alpha, power=params.power),
         )
-        for n in SIZES
-        if params.gain + params.loss > 0
+        for n in sorted({*SIZES, *([params.items] if params.items else [])})
     ]
     return Sentence(text), Table(
         id="size",
@@ -69,7 +75,7 @@ def size(params: SizeParams) -> tuple[Sentence, Table]:
             TableColumn(key="mde", label="detectable difference", kind="number"),
         ),
         rows=tuple(rows),
-        empty="gain and loss are 0",
+        notes=("A dash: power needs gain and loss, detection their sum alone.",) if params.discordant else (),
     )
 
 

@@ -37,7 +37,9 @@ class Scores:
     attempts
         System -> attempts at every item.
     lost
-        System -> attempts without a score.
+        System -> attempts that were left out for want of a score, per item.
+    unscored
+        System -> attempts without a score, whatever became of them.
     binary
         Whether every attempt scores 0 or 1 and every system has one attempt at an item.
     low, high
@@ -48,7 +50,8 @@ class Scores:
     items: Texts
     values: Mapping[str, Floats]
     attempts: Mapping[str, npt.NDArray[np.int64]]
-    lost: Mapping[str, int]
+    lost: Mapping[str, npt.NDArray[np.int64]]
+    unscored: Mapping[str, int]
     binary: bool
     low: float | None
     high: float | None
@@ -57,6 +60,13 @@ class Scores:
     def systems(self) -> tuple[str, ...]:
         """The systems that have any score."""
         return tuple(self.values)
+
+    def at_worst(self, system: str, value: float) -> Floats:
+        """Scores with every attempt that was left out for want of a score counted as ``value``."""
+        n, lost = self.attempts[system], self.lost[system]
+        total = np.where(n > 0, np.nan_to_num(self.values[system]) * n, 0.0) + value * lost
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.where(n + lost > 0, total / (n + lost), np.nan))
 
     def rate(self, system: str) -> float:
         """Mean score of a system over the items that it has."""
@@ -71,6 +81,8 @@ class TestSet:
     ----------
     measures
         Column -> system -> mean over an item's attempts, NaN where none was given.
+    latencies
+        System -> seconds of every request, NaN where none was given.
     clusters
         A label per item, "" where it stands for itself; None without a column.
     slices
@@ -88,6 +100,7 @@ class TestSet:
     scores: Mapping[str, Scores]
     primary: str
     measures: Mapping[str, Mapping[str, Floats]]
+    latencies: Mapping[str, Floats]
     clusters: Texts | None
     groups: Texts | None
     texts: Texts | None
@@ -122,26 +135,27 @@ def collect(items: Input, params: Params) -> TestSet:
     candidate, baselines = _chosen(frame, params)
     wanted = params.rule.primary_metric.name
     metrics = _metrics(frame, params, wanted)
-    frame = frame[frame["model"].isin([candidate, *baselines])]
-    order = sorted(set(frame["item_id"]), key=natural_key)
+    systems = [candidate, *baselines]
+    frame = frame[frame["model"].isin(systems)]
     scores = {
-        metric: score_table(rows, [candidate, *baselines], order, metric, params)
+        metric: score_table(rows, systems, metric, params, declared=metric == wanted)
         for metric, rows in _by_metric(frame, metrics)
     }
-    primary = wanted if wanted in scores else DEFAULT_METRIC
-    _same_items(scores[primary], candidate, baselines, params)
-    rows = (
-        frame
-        if "metric" not in frame
-        else frame[frame["metric"] == (primary if primary in set(frame["metric"]) else "")]
-    )
-    rows = rows if len(rows) else frame
+    primary = wanted
+    same_items(scores[primary], systems, params, "items")
+    order = list(scores[primary].items)
+    rows = frame[frame["metric"] == primary] if "metric" in frame else frame
     return TestSet(
         candidate=candidate,
         baselines=baselines,
         scores=scores,
         primary=primary,
-        measures=_measures(rows, [candidate, *baselines], order, params),
+        measures=_measures(rows, systems, order, params),
+        latencies={
+            system: rows.loc[rows["model"] == system, "latency_s"].to_numpy(dtype=np.float64) for system in systems
+        }
+        if "latency_s" in rows
+        else {},
         clusters=_per_item(frame, params.cluster, order) if params.cluster else _optional(frame, "cluster", order),
         groups=_optional(frame, "group", order),
         texts=_optional(frame, "text", order),
@@ -156,16 +170,18 @@ def collect(items: Input, params: Params) -> TestSet:
     )
 
 
-def score_table(
-    rows: pd.DataFrame, systems: Sequence[str], order: Sequence[str], metric: str, params: Params
-) -> Scores:
-    """Scores by system and item; an attempt without a score is a failure or left out, as ``errors`` says."""
+def score_table(rows: pd.DataFrame, systems: Sequence[str], metric: str, params: Params, *, declared: bool) -> Scores:
+    """Scores by system and item; an attempt without a score is a failure or left out, as ``errors`` says.
+
+    ``declared`` says whether ``score_range`` is about this metric.
+    """
+    order = sorted(set(rows["item_id"]), key=natural_key)
     value = rows["value"].to_numpy(dtype=np.float64)
     bad = np.isnan(value)
     if "status" in rows:
         bad |= ~rows["status"].isin(["", "scored"]).to_numpy()
     seen = value[~bad]
-    low, high = _range(seen, params)
+    low, high = _range(seen, params if declared else None)
     if bad.any() and params.errors == "failure":
         if low is None:
             raise InputError(
@@ -179,14 +195,17 @@ def score_table(
     kept = ~np.isnan(value) & (~bad | (params.errors == "failure"))
     place = {item: i for i, item in enumerate(order)}
     code = np.fromiter((place[item] for item in rows["item_id"]), dtype=np.intp, count=len(rows))
-    values, attempts, lost = {}, {}, {}
+    values, attempts, lost, failed = {}, {}, {}, {}
+    excluded = bad & (params.errors == "exclude")
     for system in systems:
         mine = (rows["model"] == system).to_numpy()
         count = np.bincount(code[mine & kept], minlength=len(order))
         total = np.bincount(code[mine & kept], value[mine & kept], minlength=len(order))
         with np.errstate(invalid="ignore"):
             values[system] = np.where(count > 0, total / count, np.nan)
-        attempts[system], lost[system] = count.astype(np.int64), int((mine & bad).sum())
+        attempts[system] = count.astype(np.int64)
+        lost[system] = np.bincount(code[mine & excluded], minlength=len(order)).astype(np.int64)
+        failed[system] = int((mine & bad).sum())
     once = all(count.max(initial=0) <= 1 for count in attempts.values())
     return Scores(
         metric=metric,
@@ -194,6 +213,7 @@ def score_table(
         values=values,
         attempts=attempts,
         lost=lost,
+        unscored=failed,
         binary=once and bool(np.isin(value[kept], (0.0, 1.0)).all()),
         low=low,
         high=high,
@@ -235,32 +255,39 @@ def _by_metric(frame: pd.DataFrame, metrics: Sequence[str]) -> Iterable[tuple[st
         yield metric, frame[frame["metric"] == metric] if "metric" in frame else frame
 
 
-def _same_items(scores: Scores, candidate: str, baselines: Sequence[str], params: Params) -> None:
-    here = {system: ~np.isnan(scores.values[system]) for system in (candidate, *baselines)}
-    everywhere = np.logical_and.reduce(list(here.values()))
-    if not everywhere.any():
+def same_items(scores: Scores, systems: Sequence[str], params: Params, name: str) -> None:
+    """Refuse items that some of the systems lack, unless they are to be reported; a system without any is left aside.
+
+    Raises
+    ------
+    InputError
+        With the counts and a few of the items.
+    """
+    here = {system: ~np.isnan(scores.values[system]) for system in systems}
+    here = {system: mine for system, mine in here.items() if mine.any()} if name != "items" else here
+    if not np.logical_and.reduce(list(here.values())).any():
         what = "no item has a score of every system"
-        raise InputError(Fault(file="items", what=what, fix="Compare systems on the same items."))
+        raise InputError(Fault(file=name, what=what, fix="Compare systems on the same items."))
     somewhere = np.logical_or.reduce(list(here.values()))
-    lacking = somewhere & ~everywhere
+    lacking = somewhere & ~np.logical_and.reduce(list(here.values()))
     if lacking.any() and params.unmatched == "refuse":
         counts = [
-            f"{plain(name, width=60)} lacks {int((somewhere & ~mine).sum()):,}"
-            for name, mine in here.items()
+            f"{plain(system, width=60)} lacks {int((somewhere & ~mine).sum()):,}"
+            for system, mine in here.items()
             if (somewhere & ~mine).any()
         ]
         names = listed([plain(item, width=40) for item in scores.items[lacking][:5]], most=5)
         raise InputError(
             Fault(
-                file="items",
+                file=name,
                 what=f"{plural(int(lacking.sum()), 'item')} not scored for every system: {listed(counts, most=6)}; such as {names}",
                 fix="Give every system every item, or say -p unmatched=report to compare what is shared, with the worst case beside it.",
             )
         )
 
 
-def _range(seen: Floats, params: Params) -> tuple[float | None, float | None]:
-    if params.score_range is not None:
+def _range(seen: Floats, params: Params | None) -> tuple[float | None, float | None]:
+    if params is not None and params.score_range is not None:
         low, high = params.score_range
         if seen.size and not (low <= seen.min() and seen.max() <= high):
             what = f"a score is {float(seen.min() if seen.min() < low else seen.max()):g}, score_range is {low:g} to {high:g}"

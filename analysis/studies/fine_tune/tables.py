@@ -11,7 +11,7 @@ from analysis.sections import checks_table
 from analysis.stats import wilson
 
 from .clauses import slices_of, suite_comparison
-from .comparisons import Comparison, Interval
+from .comparisons import Comparison, Interval, compare
 from .rule import NotBelow, SliceFloor, SuiteDrop
 
 if TYPE_CHECKING:
@@ -37,13 +37,14 @@ def results(found: Report) -> Table:
     test_set, params = found.test_set, found.params
     scores = test_set.main
     safety = next((clause for clause in params.rule.guardrails if isinstance(clause, NotBelow)), None)
-    by_baseline = {c.baseline: c for c in found.evidence.comparisons}
     rows = []
     for own in found.evidence.operations:
         values = scores.values[own.system]
         values = values[values == values]  # noqa: PLR0124  (NaN is not itself)
         low, high = wilson(int(values.sum()), values.size, level=params.level) if scores.binary else (None, None)
-        versus = by_baseline.get(own.system)
+        versus = None
+        if own.system != test_set.reference:
+            versus = compare(scores, test_set.reference, own.system, params, clusters=test_set.clusters)
         p95 = own.p95
         rows.append(
             (
@@ -53,7 +54,7 @@ def results(found: Report) -> Table:
                 _pair(low, high),
                 None if versus is None else versus.mean_diff,
                 None if versus is None else _cell(versus.interval(params.method)),
-                None if safety is None else _suite_rate(found, safety.suite, own.system),
+                None if safety is None else _suite_rate(found, safety.suite, safety.metric, own.system),
                 None if p95 is None else p95[0],
                 None if p95 is None else _pair(p95[1], p95[2]),
                 None if own.cost is None else own.cost.cost,
@@ -71,10 +72,8 @@ def results(found: Report) -> Table:
             TableColumn(key="n", label="items", kind="count"),
             TableColumn(key="score", label="mean", kind="number", group=scores.metric),
             TableColumn(key="score_interval", label=f"{sure} Wilson", kind="interval", group=scores.metric),
-            TableColumn(key="mean_diff", label="mean", kind="number", group="candidate minus this system"),
-            TableColumn(
-                key="diff_interval", label=f"{sure} paired", kind="interval", group="candidate minus this system"
-            ),
+            TableColumn(key="mean_diff", label="mean", kind="number", group="minus the reference"),
+            TableColumn(key="diff_interval", label=f"{sure} paired", kind="interval", group="minus the reference"),
             TableColumn(key="safety", label="safety", kind="number"),
             TableColumn(key="p95", label="p95", kind="number", unit="s", group="latency"),
             TableColumn(key="p95_interval", label=f"{sure}", kind="interval", group="latency"),
@@ -85,8 +84,8 @@ def results(found: Report) -> Table:
         ),
         rows=tuple(rows),
         notes=(
-            f"Differences by the {params.method} method. Latency: order-statistic intervals; cost: currency per 1,000 successes. A dash: not "
-            "given for every item, or the candidate itself.",
+            f"Differences by the {params.method} method. Latency: order-statistic intervals; cost: currency per 1,000 successes. A dash: not given "
+            "for every item, or the reference itself.",
         ),
     )
 
@@ -322,11 +321,14 @@ def suite_metric(clause: NotBelow | SuiteDrop) -> str | None:
     return clause.metric if isinstance(clause, NotBelow) else None
 
 
-def _suite_rate(found: Report, suite: str, system: str) -> float | None:
+def _suite_rate(found: Report, suite: str, metric: str | None, system: str) -> float | None:
     rates = [
         scores.rate(system)
-        for (name, _), scores in found.evidence.suites.items()
-        if name == suite and not (scores.values[system] != scores.values[system]).all()
+        for (name, own), scores in found.evidence.suites.items()
+        if name == suite
+        and metric in {None, own}
+        and system in scores.values
+        and not (scores.values[system] != scores.values[system]).all()
     ]
     return rates[0] if len(rates) == 1 else None
 
