@@ -19,7 +19,7 @@ demo: $(READY)
 	  --label published --to html,pdf
 	$(BIN)/gatebook run fine-tune --data $(EXAMPLES)/fine_tune/items.csv.gz --data suites=$(EXAMPLES)/fine_tune/suites.csv.gz \
 	  --data judgements=$(EXAMPLES)/fine_tune/judgements.csv.gz --data human=$(EXAMPLES)/fine_tune/human.csv.gz \
-	  --rule data/rules/fine_tune.yml --label example --to html,pdf
+	  --rule data/rules/fine_tune.yml -p method=paper --label example --to html,pdf
 	$(BIN)/gatebook site
 	@echo
 	@echo "Open _site/index.html, or a report: reports/*/*/index.html, with report.pdf beside it."

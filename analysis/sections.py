@@ -99,7 +99,7 @@ def parameters_table(params: BaseModel) -> Table:
         title="Every parameter of this report, also those left at their default.",
         columns=(
             TableColumn(key="name", label="Parameter"),
-            TableColumn(key="value", label="Value"),
+            TableColumn(key="value", label="Value", kind="text"),
             TableColumn(key="default", label="Default, where it differs"),
             TableColumn(key="help", label="Meaning", kind="text"),
         ),

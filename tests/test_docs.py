@@ -72,7 +72,7 @@ def test_the_readme_shows_a_real_picture() -> None:
 def test_the_example_is_what_its_script_makes(tmp_path: Path) -> None:
     make.main(tmp_path)
     made = sorted(path for path in EXAMPLE.parent.rglob("*") if path.suffix in {".csv", ".gz"})
-    assert len(made) == 12
+    assert len(made) == 13
     for path in made:
         assert (tmp_path / path.relative_to(EXAMPLE.parent)).read_bytes() == path.read_bytes()
 

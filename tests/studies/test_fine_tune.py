@@ -1595,3 +1595,17 @@ class TestRealData:
         assert score["gpt2"][0] == pytest.approx(0.8302, abs=5e-5)
         assert rows(result, "differences")["lstm"]["n_clusters"] == 12
         assert result.gate.verdict == "pass"
+
+
+def test_the_example_has_the_numbers_of_the_guides_table() -> None:
+    # the guide's table as data against the example's items: the report shows what the guide prints
+    folder = ROOT / "data" / "examples" / "fine_tune"
+    guide = pd.read_csv(folder / "guide_table.csv").set_index("model")
+    items, suites = pd.read_csv(folder / "items.csv.gz"), pd.read_csv(folder / "suites.csv.gz")
+    assert items.groupby("model")["value"].sum().to_dict() == guide["correct"].to_dict()
+    safety = suites[suites["suite"] == "safety"].groupby("model")["value"].mean() * 100
+    assert safety.to_dict() == pytest.approx(guide["safety_percent"].to_dict(), abs=1e-9)
+    p95 = items.groupby("model")["latency_s"].agg(lambda own: np.quantile(own, 0.95, method="inverted_cdf"))
+    assert p95.to_dict() == pytest.approx(guide["p95_s"].to_dict(), abs=1e-9)
+    cost = 1000 * items.groupby("model")["cost_usd"].sum() / items.groupby("model")["value"].sum()
+    assert cost.to_dict() == pytest.approx(guide["cost_per_1000_successes"].to_dict(), abs=5e-3)

@@ -170,7 +170,7 @@ def clause_check(clause: Clause) -> Check:
 def headline(found: Report, gate: Gate) -> str:
     """One honest sentence with its numbers."""
     test_set, params = found.test_set, found.params
-    what = {"pass": "ship", "refuse": params.rule.otherwise, "undecided": "not decided"}[gate.verdict]
+    what = "ship" if gate.verdict == "pass" else params.rule.otherwise
     differences = [
         f"{unit.baseline} {number(unit.mean_diff, 3)}"
         + (
