@@ -23,7 +23,14 @@ import numpy as np
 import scipy
 from scipy.stats import binom, norm
 
-from analysis.stats import keyed_stream, mcnemar, mcnemar_power, paired_mean_interval, tango_interval
+from analysis.stats import (
+    keyed_stream,
+    margin_power,
+    mcnemar,
+    mcnemar_power,
+    paired_mean_interval,
+    tango_interval,
+)
 from analysis.studies.fine_tune.clauses import Evidence, evaluate
 from analysis.studies.fine_tune.comparisons import compare
 from analysis.studies.fine_tune.evidence import operations_of
@@ -182,9 +189,8 @@ def mcnemar_size(n: int, p: float, form: Literal["exact", "mid_p"]) -> float:
     size = 0.0
     for d, mass in enumerate(binom.pmf(np.arange(n + 1), n, 2 * p)):
         if mass > LEFT_OUT**3:
-            fewer = bisect.bisect_left(
-                range(d // 2 + 1), True, key=lambda b, d=d: getattr(mcnemar(b, d - b), form) > 1 - LEVEL
-            )
+            p_values = [getattr(mcnemar(b, d - b), form) for b in range(d // 2 + 1)]
+            fewer = bisect.bisect_right(p_values, 1 - LEVEL)
             size += mass * min(1.0, 2 * binom.cdf(fewer - 1, d, 0.5))
     return size
 
@@ -223,8 +229,8 @@ def outcomes(n: int, lost: int, gained: int) -> Scores:
     return scores((diff < 0).astype(float), (diff > 0).astype(float))
 
 
-def test_set(main: Scores, **more: Mapping[str, object]) -> TestSet:
-    columns: dict[str, object] = {"measures": {}, "latencies": {}, "slices": {}} | more
+def held_of(main: Scores, **more: Mapping[str, object]) -> TestSet:
+    columns: dict[str, Mapping[str, object]] = {"measures": {}, "latencies": {}, "slices": {}}
     return TestSet(
         candidate=OURS,
         baselines=(BASE,),
@@ -236,7 +242,7 @@ def test_set(main: Scores, **more: Mapping[str, object]) -> TestSet:
         hashes=None,
         seeds={},
         checkpoints={},
-        **columns,  # type: ignore[arg-type]
+        **(columns | more),  # type: ignore[arg-type]
     )
 
 
@@ -264,7 +270,7 @@ def sizes(law: Law, params: Params, make: Callable[[int, int], Evidence]) -> Siz
 
 def evidence(main: Scores, **more: object) -> Evidence:
     parts = {"comparisons": [], "suites": {}, "judges": [], "operations": []} | more
-    return Evidence(test_set=test_set(main), **parts)  # type: ignore[arg-type]
+    return Evidence(test_set=held_of(main), **parts)  # type: ignore[arg-type]
 
 
 def show(clause: str, at: str, n: int | str, found: Sizes, samples: int = 0) -> None:
@@ -273,7 +279,7 @@ def show(clause: str, at: str, n: int | str, found: Sizes, samples: int = 0) -> 
     def cell(p: float) -> str:
         return f"{p:.4f}" + (f" ({math.sqrt(p * (1 - p) / samples):.4f})" if samples else "")
 
-    none = max(share[3] for share in found.values())
+    none = found["corrected"][3]
     cells = [cell(found[way][i]) for i in (0, 1) for way in WAYS]
     print(row(clause, at, n, *cells, f"{none:.4f}" if none > 0 else "0"), flush=True)
 
@@ -314,7 +320,7 @@ def slice_floor(_: int) -> None:
     def make(b: int, c: int) -> Evidence:
         diff = np.append(differences(n, b, c), np.zeros((parts - 1) * n))
         main = scores((diff < 0).astype(float), (diff > 0).astype(float))
-        return Evidence(test_set=test_set(main, slices=labels), comparisons=[], suites={}, judges=[], operations=[])
+        return Evidence(test_set=held_of(main, slices=labels), comparisons=[], suites={}, judges=[], operations=[])
 
     at, level = sizes(pairs_law(n, 0.03, 0.08), params, make), sizes(pairs_law(n, 0.05, 0.05), params, make)
     for what, dropped in (("one slice at −.05, four at 0", 1), ("all five at −.05", parts)):
@@ -356,7 +362,7 @@ def latency(_: int) -> None:
 
         def make(k: int, _: int, n: int = n) -> Evidence:
             ranks = np.append(0.95 * (np.arange(k) + 0.5) / n, 0.95 + 0.05 * (np.arange(n - k) + 0.5) / n)
-            held = test_set(TINY, latencies={OURS: np.exp(norm.ppf(ranks))})
+            held = held_of(TINY, latencies={OURS: np.exp(norm.ppf(ranks))})
             return Evidence(test_set=held, comparisons=[], suites={}, judges=[], operations=[])
 
         show("latency p95", "p95 at the limit", n, sizes(count_law(n, 0.95), params, make))
@@ -379,7 +385,7 @@ def cost(samples: int) -> None:
             hard, sd = rng.standard_normal((1, n)), math.sqrt(math.log(1 + cv * cv))
             passed = norm.cdf(math.sqrt(0.5) * (hard + rng.standard_normal((2, n)))) < np.array([[one], [two]])
             paid = np.exp(sd * math.sqrt(0.5) * (rng.standard_normal((1, n)) + rng.standard_normal((2, n))))
-            held = test_set(scores(*passed.astype(float)), measures={"cost_usd": {BASE: paid[0], OURS: 0.3 * paid[1]}})
+            held = held_of(scores(*passed.astype(float)), measures={"cost_usd": {BASE: paid[0], OURS: 0.3 * paid[1]}})
             return Evidence(test_set=held, comparisons=[], suites={}, judges=[], operations=operations_of(held, params))
 
         found = sizes([((i, 0), 1 / samples) for i in range(samples)], params, make)
@@ -394,13 +400,35 @@ def clauses(samples: int) -> None:
     table(
         "Every clause with the truth on its limit: probability of shown and of contradicted; exactly summed but for "
         f"the cost ratio, of {samples} samples (standard error). Nominal for either: .025 by the corrected method.",
-        ["clause", "truth", "n", *ends, "not measured"],
+        ["clause", "truth", "n", *ends, "not measured, corrected"],
     )
     for clause in CLAUSES:
         clause(samples)
 
 
-PARTS: tuple[Callable[[int], None], ...] = (pass_or_fail, graded, constant, mcnemar_sizes, clauses)
+def largest_size(n: int, margin: float, level: float) -> tuple[float, float]:
+    """The largest probability of an interval above the true difference, and the rarer of gains and losses there."""
+    rare = np.arange(0.0, 0.2001, 0.005)
+    gains, losses = rare + max(margin, 0.0), rare + max(-margin, 0.0)
+    sizes = [margin_power(n, *rates, margin=margin, level=level) for rates in zip(gains, losses, strict=True)]
+    return max(sizes), float(rare[int(np.argmax(sizes))])
+
+
+def worst(_: int) -> None:
+    levels = (LEVEL, 0.99)
+    table(
+        "Tango's interval wholly above the true difference, exactly summed: the largest probability over the rarer of "
+        "gains and losses from 0 to .2 in steps of .005 (where). Wholly under a difference is above its negative. "
+        "Level .99 is that of each of five slices; nominal (1 - level)/2.",
+        ["difference", "n", *(f"level {level}, nominal {(1 - level) / 2:.3f}" for level in levels)],
+    )
+    for margin in (-0.05, -0.02, 0.0, 0.02, 0.05):
+        for n in (50, 100, 300, 820):
+            found = [largest_size(n, margin, level) for level in levels]
+            print(row(margin, n, *(f"{size:.4f} ({rare:g})" for size, rare in found)), flush=True)
+
+
+PARTS: tuple[Callable[[int], None], ...] = (pass_or_fail, graded, constant, mcnemar_sizes, worst, clauses)
 
 if __name__ == "__main__":
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 2000

@@ -97,7 +97,10 @@ def _unseen(found: Decomposition, limit: float) -> Iterator[str]:
         yield "how many items fell unseen is not estimated (graded scores, or very many different counts)"
     elif rates.telling.fell_interval[1] > limit:
         moved = rates.telling
-        yield f"an estimated share of {_range(moved)} truly fell by more than {level(moved.beyond)}, seen by a test of one item or not"
+        yield (
+            f"the share of items that truly fell by more than {level(moved.beyond)}, flagged or not, is estimated at {_range(moved)}: its upper "
+            "end is above the budget"
+        )
     if (whole.interval[1] if whole.interval else whole.net.net) < -limit:
         yield f"the mean fell by {number(-whole.net.net, 3)}, more than the budget allows if every such item fell from all to none"
 
