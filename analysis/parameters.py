@@ -221,10 +221,19 @@ def _fault(item: Given, field: FieldInfo, message: str, where: tuple[int | str, 
     if _model_of(field.annotation) is None:
         inside = "".join(f"[{part}]" for part in where if isinstance(part, int))
     allowed = ", ".join(part for part in (type_name(field.annotation), _range(field)) if part)
+    value = item.value
+    for part in where if _model_of(field.annotation) is not None else ():
+        value = value[part] if _holds(value, part) else value  # what is not there is the tag of a kind
     return Fault(
         place=item.source,
-        what=f"{item.name}{inside} = {plain(repr(item.value), width=60)}: {_clean(message)}",
+        what=f"{item.name}{inside} = {plain(repr(value), width=60)}: {_clean(message)}",
         fix=f"{item.name}: {field.description} ({allowed}).",
+    )
+
+
+def _holds(value: Any, part: int | str) -> bool:
+    return (isinstance(value, dict) and part in value) or (
+        isinstance(value, list) and isinstance(part, int) and part < len(value)
     )
 
 

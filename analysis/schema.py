@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.errors import Fault, plain
 
+YES = frozenset({"true", "yes", "t", "y", "correct", "pass"})
 TRUTH = frozenset({"true", "false", "yes", "no", "t", "f", "y", "n", "correct", "incorrect", "pass", "fail"})
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null"})
 """Spellings of *no value*, lower case. They count in number and choice columns only: a model may be called ``NA``."""
@@ -172,7 +173,8 @@ def _numbers(column: Column, cells: list[str], place: Place) -> tuple[list[float
             except ValueError:
                 fix = "Leave it empty if there is none"
                 if cell.strip().lower() in TRUTH:
-                    fix = f"Say what it means: values: {{{column.name}: {{{cell.strip()}: 1, …}}}} in -f"
+                    meaning = int(cell.strip().lower() in YES)
+                    fix = f"Say what it means: values: {{{column.name}: {{{cell.strip()}: {meaning}, …}}}} in -f"
                 faults.append(_fault(column, cell, place(row), "is not a number", fix))
             else:
                 if not math.isfinite(value) and column.finite:

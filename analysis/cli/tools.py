@@ -107,13 +107,15 @@ def register(rule: str) -> int:
       gatebook register rules/recipe-card.yml
     """
     from analysis import rules, yaml
-    from analysis.catalogue import study
+    from analysis.catalogue import STUDIES, study
     from analysis.errors import RuleError
     from analysis.pipeline.provenance import git_state
 
     path = Path(rule)
-    named = str(yaml.load(path, RuleError).values.get("study"))
-    study(named).resolve([], path)
+    values = yaml.load(path, RuleError).values
+    clauses = next((known for known in STUDIES if known.rule_parameter is not None), None)
+    found = clauses if clauses is not None and "study" not in values and "primary_metric" in values else None
+    (found or study(str(values.get("study")))).resolve([], path)
     state = git_state(path.resolve().parent)
     click.echo(str(rules.register(path, commit=state["commit"] if state else None)))
     return 0

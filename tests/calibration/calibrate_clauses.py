@@ -374,6 +374,7 @@ def cost(samples: int) -> None:
         (820, 0.86, 0.91, 1.5),
         (200, 0.3, 0.4, 1.5),
         (200, 0.05, 0.1, 1.5),
+        (500, 0.01, 0.02, 1.5),
     ):
         params = rule(operations=[CostRatioLimit(kind="cost-per-1000-successes", at_most_ratio=0.3 * one / two)])
 
@@ -422,7 +423,7 @@ def worst(_: int) -> None:
         "Level .99 is that of each of five slices; nominal (1 - level)/2.",
         ["difference", "n", *(f"level {level}, nominal {(1 - level) / 2:.3f}" for level in levels)],
     )
-    for margin in (-0.05, -0.02, 0.0, 0.02, 0.05):
+    for margin in (-0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05):
         for n in (50, 100, 300, 820):
             found = [largest_size(n, margin, level) for level in levels]
             print(row(margin, n, *(f"{size:.4f} ({rare:g})" for size, rare in found)), flush=True)

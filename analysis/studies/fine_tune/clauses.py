@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.errors import Fault, ParameterError, raise_all
 from analysis.present.format import level, number, plural, prob
 from analysis.present.prose import listed
 from analysis.stats import clopper_pearson_lower, clopper_pearson_upper, items_needed, slice_power
@@ -123,7 +124,8 @@ def _primary(primary: Primary, evidence: Evidence, params: Params, method: str) 
 def primary_outcome(comparison: Comparison, method: str, margin: float) -> Outcome:
     """Whether the difference exceeds the margin, also at the worst that is missing."""
     outcome = _against(comparison.interval(method), margin)
-    undone = comparison.worst is not None and _against(comparison.worst, margin) != "shown"
+    binds = comparison.worst_binds and comparison.worst is not None
+    undone = binds and comparison.worst is not None and _against(comparison.worst, margin) != "shown"
     return "not shown" if outcome == "shown" and undone else outcome
 
 
@@ -150,7 +152,12 @@ def _rate_floor(clause: RateFloor, evidence: Evidence, params: Params, method: s
     if scores is None:
         return _not_measured(name, limit, "≥", clause.at_least, f"no metric {clause.metric} in items or suites")
     values = scores.values[evidence.test_set.candidate]
+    main = evidence.test_set.main
     lacking = int(np.isnan(values).sum())
+    if clause.metric in evidence.test_set.scores:
+        there = set(scores.items[~np.isnan(values)])
+        asked = set(scores.items) | set(main.items[~np.isnan(main.values[evidence.test_set.candidate])])
+        lacking = len(asked - there)
     values = values[~np.isnan(values)]
     if not values.size:
         return _not_measured(name, limit, "≥", clause.at_least, f"the candidate has no score of {clause.metric}")
@@ -192,8 +199,18 @@ def _slice_floor(clause: SliceFloor, evidence: Evidence, params: Params, method:
     below = [label for label, _, _, interval in found if interval.high is not None and interval.high < -clause.drop]
     highs = [interval.high for _, _, _, interval in found if interval.high is not None]
     outcome: Outcome = "contradicted" if below else "not measured" if unknown else "shown"
+    hidden = hidden_falls(test_set, clause.min_items, clause.drop, params)
+    if outcome == "shown" and hidden:
+        outcome = "not measured"
+        unknown = [f"{listed(hidden, most=4)}: with what was not scored the slice may lie wholly below"]
     worst = min(found, key=lambda part: part[2])
-    power = slice_power(worst[1], SLICE_GAIN, SLICE_GAIN + SLICE_FALL, drop=clause.drop, level=params.level)
+    power = ""
+    if test_set.main.high == 1.0 and clause.drop < 1:
+        sure = 1 - (1 - params.level) / (len(found) if method == "corrected" else 1)
+        chance = slice_power(worst[1], SLICE_GAIN, SLICE_GAIN + SLICE_FALL, drop=clause.drop, level=sure)
+        power = (
+            f"a fall of {level(SLICE_FALL)} in a slice of {worst[1]} items is seen with probability {prob(chance)} only"
+        )
     return Clause(
         name=name,
         observed=f"{plural(len(found), 'slice')}, lowest {worst[0]} {_estimate(worst[2], worst[3])} on {plural(worst[1], 'item')}"
@@ -203,8 +220,7 @@ def _slice_floor(clause: SliceFloor, evidence: Evidence, params: Params, method:
         value=min(highs) if highs else None,
         threshold=-clause.drop,
         outcome=outcome,
-        change="; ".join(unknown)
-        or f"a fall of {level(SLICE_FALL)} in a slice of {worst[1]} items is seen with probability {prob(power)} only",
+        change="; ".join(unknown) or power,
     )
 
 
@@ -233,6 +249,61 @@ def slices_of(
         interval = interval_of(diff, labels, scores, params, ("slice", label), level=sure)
         out.append((label, int(rows.sum()), float(diff.mean()), interval))
     return out
+
+
+def hidden_falls(test_set: TestSet, min_items: int, drop: float, params: Params) -> list[str]:
+    """Slices that could lie wholly below minus the drop if all that was not scored spoke against the candidate."""
+    scores = test_set.main
+    if scores.low is None or scores.high is None:
+        return []
+    before, after = scores.at_worst(test_set.reference, scores.high), scores.at_worst(test_set.candidate, scores.low)
+    change = np.where(np.isnan(after), scores.low, after) - np.where(np.isnan(before), scores.high, before)
+    missing = np.isnan(scores.values[test_set.candidate]) | np.isnan(scores.values[test_set.reference])
+    missing |= (scores.lost[test_set.candidate] + scores.lost[test_set.reference]) > 0
+    out = []
+    for column in test_set.slices:
+        for value, rows in distinct_rows(test_set, column):
+            if rows.sum() >= min_items and (rows & missing).any():
+                interval = interval_of(change[rows], None, scores, params, ("hidden", column, value))
+                if interval.high is not None and interval.high < -drop:
+                    out.append(value)
+    return out
+
+
+def check_scale(evidence: Evidence, params: Params) -> None:
+    """Refuse margins that are not smaller than the scores' range: points where shares are meant.
+
+    Raises
+    ------
+    ParameterError
+        With the clause and the number.
+    """
+    main, rule = evidence.test_set.main, params.rule
+    width = None if main.low is None or main.high is None else main.high - main.low
+    asked: list[tuple[str, float, float | None]] = [("primary_metric margin", abs(rule.primary_metric.margin), width)]
+    for clause in rule.guardrails:
+        if isinstance(clause, SliceFloor):
+            asked.append(("slice-floor drop", clause.drop, width))
+        elif isinstance(clause, SuiteDrop):
+            asked += [
+                (f"suite-drop {part}", number_, 1.0)
+                for part, number_ in (("drop", clause.drop), ("upper", clause.upper))
+            ]
+        elif isinstance(clause, NotBelow) and clause.margin is not None:
+            asked.append(("not-below margin", clause.margin, 1.0))
+    wide = {scores.high for scores in evidence.suites.values()}
+    faults = [
+        Fault(
+            place=what,
+            what=f"{value:g} is not smaller than the range of the scores, {limit:g}",
+            fix="Write shares, .02 for two points.",
+        )
+        for what, value, limit in asked
+        if limit is not None
+        and value >= limit
+        and not (limit == 1.0 and what.split()[0] in {"suite-drop", "not-below"} and None in wide)
+    ]
+    raise_all(ParameterError, faults)
 
 
 def _suite_drop(clause: SuiteDrop, evidence: Evidence, params: Params, method: str) -> Clause:
@@ -310,7 +381,7 @@ def _not_below(clause: NotBelow, evidence: Evidence, params: Params, method: str
 
 def _holds_at_worst(found: Comparison, limit: float) -> bool:
     """Whether what is missing leaves the lower end at the limit or above."""
-    return found.worst is None or (found.worst.low is not None and found.worst.low >= limit)
+    return not found.worst_binds or found.worst is None or (found.worst.low is not None and found.worst.low >= limit)
 
 
 def suite_comparison(
@@ -370,11 +441,11 @@ def _latency(clause: Latency, evidence: Evidence, params: Params, method: str) -
         return _not_measured(name, limit, "≤", clause.at_most_s, what)
     point, low, high = found
     held = point if method == "paper" else high
-    if held is None:
+    if held is None and (low is None or low <= clause.at_most_s):
         return _not_measured(name, limit, "≤", clause.at_most_s, "too few items for an upper bound of this quantile")
     outcome: Outcome = (
         "shown"
-        if held <= clause.at_most_s
+        if held is not None and held <= clause.at_most_s
         else "contradicted"
         if low is not None and low > clause.at_most_s
         else "not shown"
@@ -405,11 +476,11 @@ def _cost(clause: CostRatioLimit, evidence: Evidence, method: str) -> Clause:
         return _not_measured(name, limit, "≤", clause.at_most_ratio, reason)
     found = own.ratio
     held = found.ratio if method == "paper" else found.high
-    if held is None:
+    if held is None and (found.low is None or found.low <= clause.at_most_ratio):
         return _not_measured(name, limit, "≤", clause.at_most_ratio, found.reason or "no upper bound")
     outcome: Outcome = (
         "shown"
-        if held <= clause.at_most_ratio
+        if held is not None and held <= clause.at_most_ratio
         else "contradicted"
         if found.low is not None and found.low > clause.at_most_ratio
         else "not shown"

@@ -15,7 +15,7 @@ from analysis.results import Check, Figure, Gate, Outcome, Verdict
 from analysis.sections import gate_over
 
 from . import findings, judge_tables, rule_tables, tables
-from .clauses import Clause, Evidence, evaluate, primary_outcome
+from .clauses import Clause, Evidence, check_scale, evaluate, primary_outcome
 from .comparisons import Comparison, compare
 from .evidence import judges_of, operations_of, suites_of
 from .overlap import Overlap, content_digest, overlaps
@@ -144,6 +144,7 @@ def compare_all(inputs: Mapping[str, Input], params: Params) -> Report:
         judges=judges_of(inputs.get("judgements"), inputs.get("human"), params),
         operations=operations_of(test_set, params),
     )
+    check_scale(evidence, params)
     clauses = {method: tuple(evaluate(evidence, params, method)) for method in ("paper", "corrected")}
     return Report(
         evidence=evidence,
@@ -186,9 +187,14 @@ def headline(found: Report, gate: Gate) -> str:
         if (count := sum(clause.outcome == name for clause in found.judged))
     ]
     return (
-        f"By the rule {params.rule.decision_rule}: {what}. {test_set.candidate} scores {prob(test_set.main.rate(test_set.candidate))} on "
+        f"By the rule {params.rule.decision_rule}: {what}. {test_set.candidate} scores {_mean(test_set)} on "
         f"{plural(int((~np.isnan(test_set.main.values[test_set.candidate])).sum()), 'item')}, a difference from {listed(differences, most=6)}; clauses: {listed(outcomes, most=4)}."
     )
+
+
+def _mean(test_set: TestSet) -> str:
+    mean = test_set.main.rate(test_set.candidate)
+    return prob(mean) if test_set.main.low == 0.0 and test_set.main.high == 1.0 else number(mean, 4)
 
 
 def figures(found: Report) -> dict[str, Figure]:

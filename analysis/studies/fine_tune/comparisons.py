@@ -8,12 +8,22 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.present.format import plural
-from analysis.stats import clustered_mean, keyed_stream, mcnemar, paired_mean_interval, tango_interval
+from analysis.stats import (
+    bounded_mean_interval,
+    clustered_mean,
+    keyed_stream,
+    mcnemar,
+    paired_mean_interval,
+    tango_interval,
+)
 
 from .parameters import Params
 from .systems import Floats, Rows, Scores, TestSet
 
 NO_RANGE = "the scale of the scores is not known: give score_range"
+MOST_LOST = 0.5  # of a baseline's attempts: beyond it the baseline was not measured
+FEW_GRADED = 50
+FEW_MOVED = 20  # clusters with any difference: fewer, and a bootstrap of them collapses
 FEW_CLUSTERS = 40  # under it the bias-corrected error with Satterthwaite's degrees of freedom
 
 
@@ -44,7 +54,7 @@ class Comparison:
         Items that only one of them passed; None for graded scores.
     p_exact, p_mid
         McNemar's test; None for graded scores.
-    worst
+    worst, worst_binds
         The corrected difference if every unmatched item spoke against the candidate; None when all match.
     n_clusters
         Clusters of the paired items; None when every item stands for itself.
@@ -68,6 +78,7 @@ class Comparison:
     p_exact: float | None
     p_mid: float | None
     worst: Interval | None
+    worst_binds: bool
     n_clusters: int | None
 
     def interval(self, method: str) -> Interval:
@@ -107,6 +118,7 @@ def compare(
         p_exact=tests.exact if tests else None,
         p_mid=tests.mid_p if tests else None,
         worst=_worst(scores, baseline, candidate, params, clusters),
+        worst_binds=not scores.counted or bool(any(only)) or _lost_share(scores, baseline) > MOST_LOST,
         n_clusters=None if labels is None else len(set(labels)),
     )
 
@@ -122,20 +134,37 @@ def interval_of(
 ) -> Interval:
     """The corrected interval of a mean difference."""
     level = level or params.level
+    if labels is not None and len(set(labels)) == len(labels):
+        labels = None  # every item is a cluster of its own
     if labels is not None:
         n_clusters = len(set(labels))
         if n_clusters < params.min_clusters:
             reason = f"{plural(n_clusters, 'cluster')}, fewer than min_clusters = {params.min_clusters}"
             return Interval(low=None, high=None, method="clustered", reason=reason)
-        if n_clusters < FEW_CLUSTERS:
+        moved = np.bincount(np.unique(labels.astype(str), return_inverse=True)[1], diff)
+        if n_clusters < FEW_CLUSTERS or (moved != 0).sum() < FEW_MOVED:
             found = clustered_mean(diff, labels, level=level, method="CR2", min_clusters=params.min_clusters)
             return Interval(low=found.low, high=found.high, method="clustered CR2 t", reason=found.reason)
         return _bootstrap(diff, labels, "bca", scores, params, key, level)
-    if scores.binary and bool(np.isin(diff, (-1.0, 0.0, 1.0)).all()):
+    if scores.low == 0.0 and scores.high == 1.0 and bool(np.isin(diff, (-1.0, 0.0, 1.0)).all()):
         lost, gained, _, _ = _signs(diff)
         low, high = tango_interval(lost, gained, diff.size, level=level)
         return Interval(low=low, high=high, method="Tango score")
+    if diff.size < FEW_GRADED:
+        return _bounded(diff, scores, level)
     return _bootstrap(diff, None, "bca", scores, params, key, level)
+
+
+def _bounded(diff: Floats, scores: Scores, level: float) -> Interval:
+    """By betting on bounded scores: few graded differences say little of rare large ones."""
+    if scores.low is None or scores.high is None:
+        return Interval(low=None, high=None, method="betting on bounded scores", reason=NO_RANGE)
+    width = scores.high - scores.low
+    low, high = bounded_mean_interval(diff, low=-width, high=width, level=level)
+    reason = (
+        f"{plural(diff.size, 'graded difference')}, fewer than {FEW_GRADED}: a bootstrap could miss rare large losses"
+    )
+    return Interval(low=low, high=high, method="betting on bounded scores", reason=reason)
 
 
 def distinct_rows(test_set: TestSet, name: str) -> list[tuple[str, Rows]]:
@@ -191,12 +220,32 @@ def _signs(diff: Floats) -> tuple[int, int, int, int]:
     return int((diff < 0).sum()), int((diff > 0).sum()), int((diff == 0).sum()), int(diff.size)
 
 
+def _lost_share(scores: Scores, system: str) -> float:
+    """Share of a system's attempts that had no score."""
+    tried = int(scores.attempts[system].sum()) + (0 if scores.counted else int(scores.lost[system].sum()))
+    return scores.unscored[system] / tried if tried else 1.0
+
+
 def _worst(
     scores: Scores, baseline: str, candidate: str, params: Params, clusters: npt.NDArray[np.object_] | None
 ) -> Interval | None:
-    """What is missing at the end of the range that speaks against the candidate; None where nothing is."""
+    """What is missing at the end of the range that speaks against the candidate; None where nothing is.
+
+    Where attempts without a score count as failures, items on which the baseline has any are left out instead: its
+    failures must not make the candidate's case.
+    """
     one, two = scores.values[baseline], scores.values[candidate]
-    lost = scores.lost[baseline] + scores.lost[candidate]
+    failed = scores.lost[baseline] > 0
+    if scores.counted and failed.any():
+        kept = ~failed & ~np.isnan(one) & ~np.isnan(two)
+        if not kept.any():
+            return Interval(
+                low=None, high=None, method="without the baseline's failures", reason=f"{baseline} has no scored item"
+            )
+        return interval_of(
+            (two - one)[kept], _labels(clusters, kept), scores, params, ("scored", scores.metric, baseline)
+        )
+    lost = np.zeros_like(scores.lost[baseline]) if scores.counted else scores.lost[baseline] + scores.lost[candidate]
     either = ~np.isnan(one) | ~np.isnan(two) | (lost > 0)
     if not (np.isnan(one) | np.isnan(two) | (lost > 0))[either].any():
         return None

@@ -39,6 +39,7 @@ from .systems import DEFAULT_METRIC, Floats, Scores, TestSet, same_items, score_
 
 LABEL_SCORE = {"a": 0.0, "b": 1.0, "tie": 0.5}
 NEITHER = 0.5
+NEVER = 1e6  # times the largest latency
 VERDICT = {"a": "A", "b": "B", "tie": "tie", "fail": "fail"}
 
 
@@ -95,7 +96,9 @@ def suites_of(given: Input | None, test_set: TestSet, params: Params) -> dict[tu
     metric = frame["metric"] if "metric" in frame else pd.Series(DEFAULT_METRIC, index=frame.index)
     out = {}
     for (suite, name), rows in frame.groupby([frame["suite"], metric], sort=True):
-        scores = score_table(rows, systems, str(name), params, declared=False)
+        scores = score_table(
+            rows, systems, str(name), params, declared=False, name=f"suites, {plain(str(suite), width=60)}"
+        )
         asked = [system for system in (test_set.candidate, *test_set.baselines) if system in systems]
         if asked:
             same_items(scores, asked, params, f"suites, {plain(str(suite), width=60)}")
@@ -126,8 +129,14 @@ def latency_quantile(
     values = test_set.latencies.get(system)
     if values is None or not values.size or np.isnan(values).any():
         return None
-    low, high = quantile_interval(values, quantile=quantile, level=params.level)
-    return float(np.quantile(values, quantile, method="inverted_cdf")), low, high
+    never = float(values.max()) * NEVER + 1
+    lacking = int((test_set.main.attempts[system] + test_set.main.lost[system] == 0).sum())
+    asked = np.concatenate([values, np.full(lacking, never)])  # a request without a row may never have been answered
+    low, high = quantile_interval(asked, quantile=quantile, level=params.level)
+    point = float(np.quantile(asked, quantile, method="inverted_cdf"))
+    if point >= never:
+        return None
+    return point, low, None if high is not None and high >= never else high
 
 
 def _cost(test_set: TestSet, system: str, params: Params) -> Floats | None:
@@ -147,12 +156,13 @@ def _operations(test_set: TestSet, system: str, costs: Mapping[str, Floats | Non
     cost, ratio = None, None
     if own is not None and bounded:
         here = ~np.isnan(success) & ~np.isnan(own)
-        if here.sum() > 1 and not np.isnan(own[~np.isnan(success)]).any():
+        whole = not np.isnan(own[~np.isnan(success)]).any()
+        if here.sum() > 1 and whole:
             cost = cost_per_success(own[here], success[here], level=params.level)
         if reference is not None and system != test_set.reference:
             base = test_set.main.values[test_set.reference]
             both = here & ~np.isnan(base) & ~np.isnan(reference)
-            if both.sum() > 1:
+            if both.sum() > 1 and whole and not np.isnan(reference[~np.isnan(base)]).any():
                 ratio = cost_ratio(reference[both], base[both], own[both], success[both], level=params.level)
     tokens = test_set.measures.get("input_tokens", {}).get(system)
     return Operations(

@@ -152,7 +152,8 @@ def _interval(found: Report) -> Row:
     return (
         "Interval of the difference",
         "percentile bootstrap of 10,000 resamples",
-        "for pass or fail it collapses without discordant pairs and covers too little for few; Tango's score interval does not",
+        "for pass or fail it collapses without discordant pairs, and with few it covers .90 to 1; Tango's score interval holds .95 and more "
+        "(calibration tables of the project)",
         f"corrected: {listed(methods)}",
     )
 
@@ -211,6 +212,16 @@ def _losses(found: Report) -> Iterator[tuple[str, str, str]]:
             what = "counted as failures" if params.errors == "failure" else "left out"
             names = listed([f"{name} {count:,}" for name, count in gone.items()], most=6)
             yield "suite attempts without a score", f"{suite}, {metric}", f"{names}: {what} (errors {params.errors})"
+    margin = found.params.rule.primary_metric.margin
+    for c in found.evidence.comparisons:
+        if c.worst_binds or c.worst is None or c.worst.low is None or c.corrected.low is None:
+            continue
+        if c.corrected.low > margin >= c.worst.low:
+            yield (
+                "the baseline's failures make the case",
+                c.baseline,
+                f"without the items on which it has no score the lower end is {number(c.worst.low, 3)}, not above {number(margin)}",
+            )
     for unit in found.units:
         if unit.n_unpaired:
             yield (
@@ -243,6 +254,9 @@ def _judges(found: Report) -> Iterator[tuple[str, str, str]]:
                 judge.name,
                 f"{judge.n_given:,} human labels, but none of a pair with verdicts in both orders",
             )
+        if judge.bias is not None and judge.bias.p_value <= 1 - params.level:
+            flips = f"{judge.bias.first_flips:,} pairs went to the answer shown first in both orders, {judge.bias.second_flips:,} to the second"
+            yield "position bias", judge.name, f"{flips}: exact p {prob(judge.bias.p_value)}"
         if judge.resolved is not None and judge.resolved.failed:
             yield (
                 "judge failures",

@@ -10,14 +10,16 @@ from analysis.parameters import CONFIG
 
 from .rule import Decision, Primary
 
+RULE_LEVEL = 0.95
+
 
 class Prices(BaseModel):
     """Currency per million tokens."""
 
     model_config = CONFIG
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
+    input: float = Field(ge=0, le=1e6)
+    output: float = Field(ge=0, le=1e6)
 
 
 class Params(BaseModel):
@@ -50,8 +52,8 @@ class Params(BaseModel):
     prices: Prices | None = Field(
         None, description="currency per million input and output tokens, where no cost is given"
     )
-    fixed_cost: float = Field(0.0, ge=0, description="training and hosting of the candidate per period")
-    volume: float | None = Field(None, gt=0, description="requests per period, over which the fixed cost is spread")
+    fixed_cost: float = Field(0.0, ge=0, le=1e12, description="training and hosting of the candidate per period")
+    volume: float | None = Field(None, ge=1e-3, description="requests per period, over which the fixed cost is spread")
     bootstrap: int | None = Field(
         None, ge=1000, le=1_000_000, description="resamples; the ideal bootstrap when not set"
     )
@@ -70,6 +72,11 @@ class Params(BaseModel):
                 raise ValueError(f"{what} names a system twice")
         if self.decision is not None and self.baselines is not None and self.baselines != named:
             raise ValueError("baselines differ from what the rule compares against: leave them out, the rule decides")
+        if self.decision is not None:
+            if self.level < RULE_LEVEL:
+                raise ValueError(f"level = {self.level:g}: a written rule is read at {RULE_LEVEL:g} or more")
+            if any(getattr(clause, "reference", None) == self.candidate for clause in self.decision.guardrails):
+                raise ValueError(f"a clause holds the candidate {self.candidate} against itself")
         if self.score_range is not None and not self.score_range[0] < self.score_range[1]:
             raise ValueError("score_range is a smallest and a larger score")
         if self.fixed_cost > 0 and self.volume is None:

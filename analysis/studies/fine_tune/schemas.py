@@ -36,11 +36,11 @@ _STATUS = Column(
     name="status", kind="choice", help="What became of the attempt", choices=("scored", "unscored", "error", "skipped")
 )
 _MEASURES = (
-    Column(name="input_tokens", kind="number", help="Tokens of the prompt", low=0),
-    Column(name="output_tokens", kind="number", help="Tokens of the answer", low=0),
-    Column(name="cost_usd", kind="number", help="Cost of the request", low=0),
-    Column(name="latency_s", kind="number", help="Seconds until the answer is complete", low=0),
-    Column(name="output_chars", kind="number", help="Characters of the answer", low=0),
+    Column(name="input_tokens", kind="number", help="Tokens of the prompt", low=0, high=1e9),
+    Column(name="output_tokens", kind="number", help="Tokens of the answer", low=0, high=1e9),
+    Column(name="cost_usd", kind="number", help="Cost of the request", low=0, high=1e7),
+    Column(name="latency_s", kind="number", help="Seconds until the answer is complete", low=0, high=1e7),
+    Column(name="output_chars", kind="number", help="Characters of the answer", low=0, high=1e9),
 )
 _SOURCE = Column(name="source", kind="text", help="Where the row comes from; shown on the page")
 
@@ -106,8 +106,8 @@ JUDGEMENTS = Schema(
             required=True,
         ),
         Column(name="judge", kind="text", help="Who judged"),
-        Column(name="len_a", kind="number", help="Length of A's answer", low=0),
-        Column(name="len_b", kind="number", help="Length of B's answer", low=0),
+        Column(name="len_a", kind="number", help="Length of A's answer", low=0, high=1e9),
+        Column(name="len_b", kind="number", help="Length of B's answer", low=0, high=1e9),
         _SOURCE,
     ),
 )

@@ -22,6 +22,7 @@ Texts = npt.NDArray[np.object_]
 
 MEASURES = ("input_tokens", "output_tokens", "cost_usd", "latency_s", "output_chars")
 DEFAULT_METRIC = "value"
+SMALLEST, LARGEST = 1e-100, 1e100  # squares of other scores have no float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,9 @@ class Scores:
     attempts
         System -> attempts at every item.
     lost
-        System -> attempts that were left out for want of a score, per item.
+        System -> attempts without a score, per item, whether they count as failures or not.
+    counted
+        Whether attempts without a score stand in ``values`` as the smallest possible score.
     unscored
         System -> attempts without a score, whatever became of them.
     binary
@@ -52,6 +55,7 @@ class Scores:
     attempts: Mapping[str, npt.NDArray[np.int64]]
     lost: Mapping[str, npt.NDArray[np.int64]]
     unscored: Mapping[str, int]
+    counted: bool
     binary: bool
     low: float | None
     high: float | None
@@ -62,11 +66,14 @@ class Scores:
         return tuple(self.values)
 
     def at_worst(self, system: str, value: float) -> Floats:
-        """Scores with every attempt that was left out for want of a score counted as ``value``."""
+        """Scores with every attempt that had none counted as ``value``."""
         n, lost = self.attempts[system], self.lost[system]
-        total = np.where(n > 0, np.nan_to_num(self.values[system]) * n, 0.0) + value * lost
+        scored = n - lost if self.counted else n
+        total = np.nan_to_num(self.values[system]) * n
+        if self.counted and self.low is not None:
+            total = total - self.low * lost
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.where(n + lost > 0, total / (n + lost), np.nan))
+            return np.asarray(np.where(scored + lost > 0, (total + value * lost) / (scored + lost), np.nan))
 
     def rate(self, system: str) -> float:
         """Mean score of a system over the items that it has."""
@@ -170,7 +177,9 @@ def collect(items: Input, params: Params) -> TestSet:
     )
 
 
-def score_table(rows: pd.DataFrame, systems: Sequence[str], metric: str, params: Params, *, declared: bool) -> Scores:
+def score_table(
+    rows: pd.DataFrame, systems: Sequence[str], metric: str, params: Params, *, declared: bool, name: str = "items"
+) -> Scores:
     """Scores by system and item; an attempt without a score is a failure or left out, as ``errors`` says.
 
     ``declared`` says whether ``score_range`` is about this metric.
@@ -181,14 +190,19 @@ def score_table(rows: pd.DataFrame, systems: Sequence[str], metric: str, params:
     if "status" in rows:
         bad |= ~rows["status"].isin(["", "scored"]).to_numpy()
     seen = value[~bad]
+    sizes = np.abs(seen[seen != 0])
+    if sizes.size and not (sizes.min() >= SMALLEST and sizes.max() <= LARGEST):
+        what = f"a score has a size outside {SMALLEST:g} to {LARGEST:g}"
+        raise InputError(Fault(file=name, place="column value", what=what, fix="Rescale the scores."))
     low, high = _range(seen, params if declared else None)
     if bad.any() and params.errors == "failure":
         if low is None:
             raise InputError(
                 Fault(
-                    file="items",
+                    file=name,
                     what=f"{plural(int(bad.sum()), 'attempt')} without a score count as failures, and a failure has no number here",
-                    fix="Give score_range, its first number is a failure; or -p errors=exclude leaves them out.",
+                    fix=("Give score_range, its first number is a failure; or s" if declared else "S")
+                    + "ay -p errors=exclude to leave them out.",
                 )
             )
         value = np.where(bad, low, value)
@@ -196,7 +210,6 @@ def score_table(rows: pd.DataFrame, systems: Sequence[str], metric: str, params:
     place = {item: i for i, item in enumerate(order)}
     code = np.fromiter((place[item] for item in rows["item_id"]), dtype=np.intp, count=len(rows))
     values, attempts, lost, failed = {}, {}, {}, {}
-    excluded = bad & (params.errors == "exclude")
     for system in systems:
         mine = (rows["model"] == system).to_numpy()
         count = np.bincount(code[mine & kept], minlength=len(order))
@@ -204,7 +217,7 @@ def score_table(rows: pd.DataFrame, systems: Sequence[str], metric: str, params:
         with np.errstate(invalid="ignore"):
             values[system] = np.where(count > 0, total / count, np.nan)
         attempts[system] = count.astype(np.int64)
-        lost[system] = np.bincount(code[mine & excluded], minlength=len(order)).astype(np.int64)
+        lost[system] = np.bincount(code[mine & bad], minlength=len(order)).astype(np.int64)
         failed[system] = int((mine & bad).sum())
     once = all(count.max(initial=0) <= 1 for count in attempts.values())
     return Scores(
@@ -214,6 +227,7 @@ def score_table(rows: pd.DataFrame, systems: Sequence[str], metric: str, params:
         attempts=attempts,
         lost=lost,
         unscored=failed,
+        counted=params.errors == "failure",
         binary=once and bool(np.isin(value[kept], (0.0, 1.0)).all()),
         low=low,
         high=high,
@@ -305,7 +319,8 @@ def _measures(
     for name in MEASURES:
         if name not in frame:
             continue
-        means = frame.groupby(["model", "_place"])[name].mean()
+        groups = frame.groupby(["model", "_place"])[name]
+        means = groups.mean()[groups.count() == groups.size()]
         out[name] = {}
         for system in systems:
             column = np.full(len(order), np.nan)

@@ -128,7 +128,8 @@ def differences(found: Report) -> Table:
         ),
         rows=tuple(rows),
         notes=(
-            "Worst case: every item that one of the two lacks speaks against the candidate; a dash where none is lacking.",
+            "Worst case: every item that one of the two lacks speaks against the candidate; where attempts without a score count as failures, "
+            "the difference without the baseline's own failures; a dash where none is lacking.",
         ),
     )
 
