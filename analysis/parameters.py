@@ -87,7 +87,9 @@ def build(model: type[Model], given: Sequence[Given]) -> Model:
                 Fault(
                     place=item.source,
                     what=f"unknown parameter {plain(item.name)}",
-                    fix=close_match(item.name, model.model_fields) + ".",
+                    fix="A rule file is given with --rule."
+                    if item.name == "rule"
+                    else close_match(item.name, model.model_fields) + ".",
                 )
             )
             continue

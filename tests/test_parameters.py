@@ -191,6 +191,9 @@ class TestNames:
         message = refusal(f"{name}=1")
         assert f"-p {name}: unknown parameter {name}. Did you mean '{guess}'? Known: bars, cell, claim" in message
 
+    def test_a_rule_file_as_a_parameter_names_the_option(self):
+        assert "-p rule: unknown parameter rule. A rule file is given with --rule." in refusal("rule=r.yml")
+
     @pytest.mark.parametrize("name", ["x;import os", "__class__", "n\n", "model_config", "", "\x1b[31m"])
     def test_a_name_that_is_not_declared_is_refused(self, name):
         message = refusal(f"{name}=1")

@@ -995,6 +995,10 @@ class TestJudge:
         assert "judge not calibrated" in warned(result)
         assert outcomes(result, "judge-calibrated") == ("not measured", "not measured")
 
+    def test_labels_without_a_judge_are_refused(self):
+        with pytest.raises(InputError, match=r"there are no judgements\. Add --data judgements=PATH"):
+            run(pairs(40, 0, 6), human=labels(["a", "b"] * 20))
+
     def test_one_order_only(self):
         # problem 74: position not controlled, the guardrail fails if the rule demands it
         result = self.judged(verdicts(["a", "b"] * 30), labels(["a", "b"] * 30))

@@ -238,6 +238,9 @@ def figures(found: Report) -> dict[str, Figure]:
 
 
 def _test_set(inputs: Mapping[str, Input], params: Params) -> TestSet:
+    if "human" in inputs and "judgements" not in inputs:
+        what = "human labels calibrate a judge, and there are no judgements"
+        raise InputError(Fault(file="human", what=what, fix="Add --data judgements=PATH, or leave the labels out."))
     test_set = collect(inputs["items"], params)
     declared = params.rule.test_set
     if declared is None:
