@@ -217,6 +217,7 @@ def scores(one: Floats, two: Floats) -> Scores:
         values=values,
         attempts={system: np.ones(n, dtype=np.int64) for system in values},
         lost={system: np.zeros(n, dtype=np.int64) for system in values},
+        counted=True,
         unscored=dict.fromkeys(values, 0),
         binary=True,
         low=0.0,
