@@ -17,6 +17,8 @@ from analysis.inputs import close_match
 CONFIG = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 Model = TypeVar("Model", bound=BaseModel)
 
+PLAINER = {"Extra inputs are not permitted": "no such key", "Field required": "is missing"}  # pydantic's words and ours
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
@@ -240,4 +242,5 @@ def _holds(value: Any, part: int | str) -> bool:
 
 
 def _clean(message: str) -> str:
+    message = PLAINER.get(message, message)
     return plain(message.removeprefix("Value error, ")).rstrip(".")

@@ -74,7 +74,7 @@ def load(path: Path, study: str, *, whole: str | None = None) -> Rule:
     if not faults:
         version, named = document.values["version"], document.values["study"]
         if version != "1":
-            faults.append(Fault(file=document.file, place=document.place("version"), what="version must be 1"))
+            faults.append(_wrong_version(document))
         if named != study:
             faults.append(
                 Fault(
@@ -103,10 +103,15 @@ def load(path: Path, study: str, *, whole: str | None = None) -> Rule:
     )
 
 
+def _wrong_version(document: yaml.Document) -> Fault:
+    what, fix = "version must be 1", "Write version: 1."
+    return Fault(file=document.file, place=document.place("version"), what=what, fix=fix)
+
+
 def _whole(path: Path, document: yaml.Document, parameter: str) -> Rule:
     """A rule whose clauses are one parameter of the study."""
     if document.values.get("version") != "1":
-        raise RuleError(Fault(file=document.file, place=document.place("version"), what="version must be 1"))
+        raise RuleError(_wrong_version(document))
     values = {key: value for key, value in document.values.items() if key != "version"}
     digest = _digest(path)
     return Rule(

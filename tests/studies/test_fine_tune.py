@@ -678,11 +678,11 @@ class TestRule:
     @pytest.mark.parametrize(
         ("old", "new", "place"),
         [
-            ("otherwise:", "otherwize:", r"decision\.otherwize = .*Extra inputs"),
-            ("sha256: null", "sha: null", r"decision\.test_set\.sha = .*Extra inputs"),
-            ("margin: 0.02", "margn: 0.02", r"decision\.primary_metric\.margn = .*Extra inputs"),
-            ("upper: 0.02}", "uper: 0.02}", r"decision\.guardrails\[2\]\.suite-drop\.uper = .*Extra inputs"),
-            ("at_most_s: 1.2}", "at_most_s: 1.2, p: 1}", r"decision\.operations\[0\]\.latency\.p = .*Extra inputs"),
+            ("otherwise:", "otherwize:", r"decision\.otherwize = .*no such key"),
+            ("sha256: null", "sha: null", r"decision\.test_set\.sha = .*no such key"),
+            ("margin: 0.02", "margn: 0.02", r"decision\.primary_metric\.margn = .*no such key"),
+            ("upper: 0.02}", "uper: 0.02}", r"decision\.guardrails\[2\]\.suite-drop\.uper = .*no such key"),
+            ("at_most_s: 1.2}", "at_most_s: 1.2, p: 1}", r"decision\.operations\[0\]\.latency\.p = .*no such key"),
             ("kind: latency", "kind: latenzy", r"decision\.operations\[0\] = .*'latency', 'cost-per-1000-successes'"),
             ("at_least: 0.995", "at_least: 99.5", r"rate-floor\.at_least = .*less than or equal to 1"),
             ("margin: 0.02", "margin: two", r"decision\.primary_metric\.margin = .*valid number"),
