@@ -17,7 +17,7 @@ from analysis.inputs import close_match
 CONFIG = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 Model = TypeVar("Model", bound=BaseModel)
 
-PLAINER = {"Extra inputs are not permitted": "no such key", "Field required": "is missing"}  # pydantic's words and ours
+EXTRA, MISSING = "Extra inputs are not permitted", "Field required"  # pydantic's words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,9 +228,10 @@ def _fault(item: Given, field: FieldInfo, message: str, where: tuple[int | str, 
     value = item.value
     for part in where if _model_of(field.annotation) is not None else ():
         value = value[part] if _holds(value, part) else value  # what is not there is the tag of a kind
+    what = f"{item.name}{inside} = {plain(repr(value), width=60)}: {_clean(message)}"
     return Fault(
         place=item.source,
-        what=f"{item.name}{inside} = {plain(repr(value), width=60)}: {_clean(message)}",
+        what=f"{item.name}{inside} is missing" if message == MISSING else what,
         fix=f"{item.name}: {field.description} ({allowed}).",
     )
 
@@ -242,5 +243,4 @@ def _holds(value: Any, part: int | str) -> bool:
 
 
 def _clean(message: str) -> str:
-    message = PLAINER.get(message, message)
-    return plain(message.removeprefix("Value error, ")).rstrip(".")
+    return "no such key" if message == EXTRA else plain(message.removeprefix("Value error, ")).rstrip(".")

@@ -686,6 +686,7 @@ class TestRule:
             ("kind: latency", "kind: latenzy", r"decision\.operations\[0\] = .*'latency', 'cost-per-1000-successes'"),
             ("at_least: 0.995", "at_least: 99.5", r"rate-floor\.at_least = .*less than or equal to 1"),
             ("margin: 0.02", "margin: two", r"decision\.primary_metric\.margin = .*valid number"),
+            ("otherwise: do not ship", "", r"decision\.otherwise is missing"),
             ("version: 1", "version: 2", "version must be 1"),
         ],
     )
