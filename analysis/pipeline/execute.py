@@ -295,11 +295,18 @@ def _logged(log: Path) -> Iterator[TextIO]:
 
 @contextlib.contextmanager
 def _own_loop() -> Iterator[None]:
-    """Close the event loop that the client makes for each thread, and with it two sockets; the main thread keeps its own."""
+    """Close the event loop that the client makes for each thread, and with it two sockets; the main thread keeps its own.
+
+    Whoever stops a run has its kernel killed under the client; what becomes of the client's last cell is then no news.
+    """
+    loop = ensure_event_loop()
     try:
         yield
+    except (KeyboardInterrupt, SystemExit):
+        if not loop.is_running():
+            loop.set_exception_handler(lambda _loop, _context: None)
+        raise
     finally:
-        loop = ensure_event_loop()
         if threading.current_thread() is not threading.main_thread() and not loop.is_running():
             loop.close()
 
