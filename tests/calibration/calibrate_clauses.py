@@ -31,9 +31,9 @@ from analysis.stats import (
     paired_mean_interval,
     tango_interval,
 )
-from analysis.studies.fine_tune.clauses import Evidence, evaluate
+from analysis.studies.fine_tune.clauses import evaluate
 from analysis.studies.fine_tune.comparisons import compare
-from analysis.studies.fine_tune.evidence import operations_of
+from analysis.studies.fine_tune.evidence import Evidence, operations_of
 from analysis.studies.fine_tune.parameters import Params
 from analysis.studies.fine_tune.rule import (
     CostRatioLimit,

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from analysis.errors import Fault, ParameterError, raise_all
 from analysis.present.format import level, number, plural, prob
 from analysis.present.prose import listed
 from analysis.stats import clopper_pearson_lower, clopper_pearson_upper, items_needed, slice_power
 
-from .comparisons import Comparison, Interval, compare, distinct_rows, interval_of
-from .evidence import Judge, Operations, latency_quantile
+from .comparisons import Comparison, Interval, compare
+from .evidence import Evidence, latency_quantile
 from .parameters import Params
 from .rule import (
     CostRatioLimit,
@@ -26,7 +24,8 @@ from .rule import (
     SliceFloor,
     SuiteDrop,
 )
-from .systems import Scores, TestSet
+from .slices import hidden_falls, slices_of
+from .systems import Scores
 
 Outcome = Literal["shown", "contradicted", "not shown", "not measured"]
 WORST: tuple[Outcome, ...] = ("contradicted", "not measured", "not shown", "shown")
@@ -48,17 +47,6 @@ class Clause:
     threshold: float
     outcome: Outcome
     change: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """All that clauses read."""
-
-    test_set: TestSet
-    comparisons: Sequence[Comparison]
-    suites: Mapping[tuple[str, str], Scores]
-    judges: Sequence[Judge]
-    operations: Sequence[Operations]
 
 
 def evaluate(evidence: Evidence, params: Params, method: str) -> list[Clause]:
@@ -227,85 +215,6 @@ def _slice_floor(clause: SliceFloor, evidence: Evidence, params: Params, method:
 SLICE_GAIN, SLICE_FALL = 0.03, 0.10  # background gains, and the fall whose power is stated
 
 
-def slices_of(
-    test_set: TestSet, min_items: int, params: Params, *, together: bool
-) -> list[tuple[str, int, float, Interval]]:
-    """Slices with enough paired items: name, items, mean difference from the reference, interval."""
-    scores = test_set.main
-    one, two = scores.values[test_set.reference], scores.values[test_set.candidate]
-    both = ~np.isnan(one) & ~np.isnan(two)
-    parts = [
-        (f"{column.removeprefix('slice.').removeprefix('slice_')} = {value}", (two - one)[rows & both], rows & both)
-        for column in test_set.slices
-        for value, rows in distinct_rows(test_set, column)
-        if (rows & both).sum() >= min_items
-    ]
-    sure = 1 - (1 - params.level) / len(parts) if together and parts else params.level
-    out = []
-    for label, diff, rows in parts:
-        labels = None
-        if test_set.clusters is not None:
-            labels = np.array([name or f"\x1f{i}" for i, name in enumerate(test_set.clusters[rows])], dtype=object)
-        interval = interval_of(diff, labels, scores, params, ("slice", label), level=sure)
-        out.append((label, int(rows.sum()), float(diff.mean()), interval))
-    return out
-
-
-def hidden_falls(test_set: TestSet, min_items: int, drop: float, params: Params) -> list[str]:
-    """Slices that could lie wholly below minus the drop if all that was not scored spoke against the candidate."""
-    scores = test_set.main
-    if scores.low is None or scores.high is None:
-        return []
-    before, after = scores.at_worst(test_set.reference, scores.high), scores.at_worst(test_set.candidate, scores.low)
-    change = np.where(np.isnan(after), scores.low, after) - np.where(np.isnan(before), scores.high, before)
-    missing = np.isnan(scores.values[test_set.candidate]) | np.isnan(scores.values[test_set.reference])
-    missing |= (scores.lost[test_set.candidate] + scores.lost[test_set.reference]) > 0
-    out = []
-    for column in test_set.slices:
-        for value, rows in distinct_rows(test_set, column):
-            if rows.sum() >= min_items and (rows & missing).any():
-                interval = interval_of(change[rows], None, scores, params, ("hidden", column, value))
-                if interval.high is not None and interval.high < -drop:
-                    out.append(value)
-    return out
-
-
-def check_scale(evidence: Evidence, params: Params) -> None:
-    """Refuse margins that are not smaller than the scores' range: points where shares are meant.
-
-    Raises
-    ------
-    ParameterError
-        With the clause and the number.
-    """
-    main, rule = evidence.test_set.main, params.rule
-    width = None if main.low is None or main.high is None else main.high - main.low
-    asked: list[tuple[str, float, float | None]] = [("primary_metric margin", abs(rule.primary_metric.margin), width)]
-    for clause in rule.guardrails:
-        if isinstance(clause, SliceFloor):
-            asked.append(("slice-floor drop", clause.drop, width))
-        elif isinstance(clause, SuiteDrop):
-            asked += [
-                (f"suite-drop {part}", number_, 1.0)
-                for part, number_ in (("drop", clause.drop), ("upper", clause.upper))
-            ]
-        elif isinstance(clause, NotBelow) and clause.margin is not None:
-            asked.append(("not-below margin", clause.margin, 1.0))
-    wide = {scores.high for scores in evidence.suites.values()}
-    faults = [
-        Fault(
-            place=what,
-            what=f"{value:g} is not smaller than the range of the scores, {limit:g}",
-            fix="Write shares, .02 for two points.",
-        )
-        for what, value, limit in asked
-        if limit is not None
-        and value >= limit
-        and not (limit == 1.0 and what.split()[0] in {"suite-drop", "not-below"} and None in wide)
-    ]
-    raise_all(ParameterError, faults)
-
-
 def _suite_drop(clause: SuiteDrop, evidence: Evidence, params: Params, method: str) -> Clause:
     name, limit = (
         f"suite-drop: {clause.suite}",
@@ -439,62 +348,65 @@ def _latency(clause: Latency, evidence: Evidence, params: Params, method: str) -
     if found is None:
         what = "latency_s was not given for every scored item of the candidate"
         return _not_measured(name, limit, "≤", clause.at_most_s, what)
-    point, low, high = found
-    held = point if method == "paper" else high
-    if held is None and (low is None or low <= clause.at_most_s):
-        return _not_measured(name, limit, "≤", clause.at_most_s, "too few items for an upper bound of this quantile")
-    outcome: Outcome = (
-        "shown"
-        if held is not None and held <= clause.at_most_s
-        else "contradicted"
-        if low is not None and low > clause.at_most_s
-        else "not shown"
-    )
-    ends = f"[{number(low, 3) if low is not None else '–'}, {number(high, 3) if high is not None else '–'}]"
-    return Clause(
-        name=name,
-        observed=f"{number(point, 3)} s {ends}",
-        limit=limit,
-        relation="≤",
-        value=held,
-        threshold=clause.at_most_s,
-        outcome=outcome,
-        change="" if outcome == "shown" else "a faster system, or more requests to narrow the interval",
+    return _at_most(
+        name,
+        limit,
+        clause.at_most_s,
+        found,
+        method,
+        what="{} s",
+        without="too few items for an upper bound of this quantile",
+        change="a faster system, or more requests to narrow the interval",
     )
 
 
 def _cost(clause: CostRatioLimit, evidence: Evidence, method: str) -> Clause:
     reference = evidence.test_set.reference
     name, limit = "cost per 1,000 successes", f"at most {level(clause.at_most_ratio)} of {reference}"
-    own = evidence.operations[-1]
-    if own.ratio is None or own.ratio.ratio is None:
-        reason = (
-            own.ratio.reason
-            if own.ratio is not None and own.ratio.reason
-            else "cost was not given for every item of both systems"
-        )
+    found = evidence.operations[-1].ratio
+    if found is None or found.ratio is None:
+        reason = (found and found.reason) or "cost was not given for every item of both systems"
         return _not_measured(name, limit, "≤", clause.at_most_ratio, reason)
-    found = own.ratio
-    held = found.ratio if method == "paper" else found.high
-    if held is None and (found.low is None or found.low <= clause.at_most_ratio):
-        return _not_measured(name, limit, "≤", clause.at_most_ratio, found.reason or "no upper bound")
-    outcome: Outcome = (
-        "shown"
-        if held is not None and held <= clause.at_most_ratio
-        else "contradicted"
-        if found.low is not None and found.low > clause.at_most_ratio
-        else "not shown"
+    return _at_most(
+        name,
+        limit,
+        clause.at_most_ratio,
+        (found.ratio, found.low, found.high),
+        method,
+        what="ratio {}",
+        without=found.reason or "no upper bound",
+        change="a cheaper system, or more items to narrow the interval",
     )
-    ends = f"[{number(found.low, 3) if found.low is not None else '–'}, {number(found.high, 3) if found.high is not None else '–'}]"
+
+
+def _at_most(
+    name: str,
+    limit: str,
+    threshold: float,
+    found: tuple[float, float | None, float | None],
+    method: str,
+    *,
+    what: str,
+    without: str,
+    change: str,
+) -> Clause:
+    """A point with its interval against an upper limit; an end that is missing can contradict, and never show."""
+    point, low, high = found
+    held = point if method == "paper" else high
+    above = low is not None and low > threshold
+    if held is None and not above:
+        return _not_measured(name, limit, "≤", threshold, without)
+    shown = held is not None and held <= threshold
+    ends = f"[{'–' if low is None else number(low, 3)}, {'–' if high is None else number(high, 3)}]"
     return Clause(
         name=name,
-        observed=f"ratio {number(found.ratio, 3)} {ends}",
+        observed=f"{what.format(number(point, 3))} {ends}",
         limit=limit,
         relation="≤",
         value=held,
-        threshold=clause.at_most_ratio,
-        outcome=outcome,
-        change="" if outcome == "shown" else "a cheaper system, or more items to narrow the interval",
+        threshold=threshold,
+        outcome="shown" if shown else "contradicted" if above else "not shown",
+        change="" if shown else change,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.errors import Fault, InputError, plain
+from analysis.errors import Fault, InputError, ParameterError, plain, raise_all
 from analysis.inputs import Input
 from analysis.present.format import number, plural, prob
 from analysis.present.prose import listed
@@ -15,11 +15,12 @@ from analysis.results import Check, Figure, Gate, Outcome, Verdict
 from analysis.sections import gate_over
 
 from . import findings, judge_tables, rule_tables, tables
-from .clauses import Clause, Evidence, check_scale, evaluate, primary_outcome
+from .clauses import Clause, evaluate, primary_outcome
 from .comparisons import Comparison, compare
-from .evidence import judges_of, operations_of, suites_of
+from .evidence import Evidence, judges_of, operations_of, suites_of
 from .overlap import Overlap, content_digest, overlaps
 from .parameters import Params
+from .rule import NotBelow, SliceFloor, SuiteDrop
 from .systems import TestSet, collect
 
 VERDICTS: Mapping[str, Verdict] = {
@@ -144,7 +145,7 @@ def compare_all(inputs: Mapping[str, Input], params: Params) -> Report:
         judges=judges_of(inputs.get("judgements"), inputs.get("human"), params),
         operations=operations_of(test_set, params),
     )
-    check_scale(evidence, params)
+    _check_scale(evidence, params)
     clauses = {method: tuple(evaluate(evidence, params, method)) for method in ("paper", "corrected")}
     return Report(
         evidence=evidence,
@@ -256,6 +257,42 @@ def _test_set(inputs: Mapping[str, Input], params: Params) -> TestSet:
         )
         raise InputError(Fault(file="items", what=what, fix="Use the frozen test set, or write a new rule."))
     return test_set
+
+
+def _check_scale(evidence: Evidence, params: Params) -> None:
+    """Refuse margins that are not smaller than the scores' range: points where shares are meant.
+
+    Raises
+    ------
+    ParameterError
+        With the clause and the number.
+    """
+    main, rule = evidence.test_set.main, params.rule
+    width = None if main.low is None or main.high is None else main.high - main.low
+    asked: list[tuple[str, float, float | None]] = [("primary_metric margin", abs(rule.primary_metric.margin), width)]
+    for clause in rule.guardrails:
+        if isinstance(clause, SliceFloor):
+            asked.append(("slice-floor drop", clause.drop, width))
+        elif isinstance(clause, SuiteDrop):
+            asked += [
+                (f"suite-drop {part}", number_, 1.0)
+                for part, number_ in (("drop", clause.drop), ("upper", clause.upper))
+            ]
+        elif isinstance(clause, NotBelow) and clause.margin is not None:
+            asked.append(("not-below margin", clause.margin, 1.0))
+    wide = {scores.high for scores in evidence.suites.values()}
+    faults = [
+        Fault(
+            place=what,
+            what=f"{value:g} is not smaller than the range of the scores, {limit:g}",
+            fix="Write shares, .02 for two points.",
+        )
+        for what, value, limit in asked
+        if limit is not None
+        and value >= limit
+        and not (limit == 1.0 and what.split()[0] in {"suite-drop", "not-below"} and None in wide)
+    ]
+    raise_all(ParameterError, faults)
 
 
 def _unit(comparison: Comparison, params: Params) -> ComparisonUnit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,7 @@ from analysis.stats import (
     win_rate,
 )
 
+from .comparisons import Comparison
 from .parameters import Params
 from .systems import DEFAULT_METRIC, Floats, Scores, TestSet, same_items, score_table
 
@@ -85,6 +86,17 @@ class Operations:
     cost: CostPerSuccess | None
     ratio: CostRatio | None
     input_tokens: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """All that clauses read."""
+
+    test_set: TestSet
+    comparisons: Sequence[Comparison]
+    suites: Mapping[tuple[str, str], Scores]
+    judges: Sequence[Judge]
+    operations: Sequence[Operations]
 
 
 def suites_of(given: Input | None, test_set: TestSet, params: Params) -> dict[tuple[str, str], Scores]:

@@ -10,9 +10,10 @@ from analysis.results import Gate
 from analysis.sections import checks_table
 from analysis.stats import wilson
 
-from .clauses import slices_of, suite_comparison
+from .clauses import suite_comparison
 from .comparisons import Comparison, Interval, compare
 from .rule import NotBelow, SliceFloor, SuiteDrop
+from .slices import slices_of
 
 if TYPE_CHECKING:
     from .comparison import Report
