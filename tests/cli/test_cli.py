@@ -21,30 +21,6 @@ PROGRAM = [sys.executable, "-c", "from analysis.cli import main; main()"]
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "FORCE_COLOR"}}
 
 
-class Left:
-    """How a call ended: its code and both streams."""
-
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
-
-    def __repr__(self):
-        return f"{self.code}\n--- out\n{self.out}--- err\n{self.err}"
-
-
-@pytest.fixture
-def gatebook(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gatebook", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        return Left(left.value.code, *capsys.readouterr())
-
-    return call
-
-
 def write(path, *cells, header="model,budget,seed,score"):
     """One line ``model, budget`` per cell with its number of reruns and of failures."""
     lines = [header]

@@ -1,12 +1,9 @@
 """judge-sheet and judge-resolve as a user meets them: files, sentences, exit codes."""
 
 import csv
-import signal
-import sys
 
 import pytest
 
-from analysis import cli
 from analysis.stats import resolve_orders
 
 SYSTEMS = ("production-v7", "tuned-v9")
@@ -15,30 +12,6 @@ HOSTILE = [
     '=HYPERLINK("http://x","y")', "+1", "-1", "@cmd", "\tx", "\ry", "'=x", 'a "quoted", cell', "two\r\nlines\rand more",
     "<script>", "\x1b[31mred", "\u202eabc", "nul\x00", "τ 🎉",
 ]  # fmt: skip
-
-
-class Left:
-    """How a call ended: its code and both streams."""
-
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
-
-    def __repr__(self):
-        return f"{self.code}\n--- out\n{self.out}--- err\n{self.err}"
-
-
-@pytest.fixture
-def gatebook(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gatebook", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        return Left(left.value.code, *capsys.readouterr())
-
-    return call
 
 
 def write(path, header, rows):

@@ -1616,3 +1616,28 @@ def test_the_example_has_the_numbers_of_the_guides_table() -> None:
     assert p95.to_dict() == pytest.approx(guide["p95_s"].to_dict(), abs=1e-9)
     cost = 1000 * items.groupby("model")["cost_usd"].sum() / items.groupby("model")["value"].sum()
     assert cost.to_dict() == pytest.approx(guide["cost_per_1000_successes"].to_dict(), abs=5e-3)
+
+
+class TestScale:
+    """Margins in points where the scores are shares: `check` and the decision refuse alike."""
+
+    @pytest.mark.parametrize(
+        ("rule", "place"),
+        [
+            (decision(2.0), "primary_metric margin: 2 is not smaller than the range of the scores, 1"),
+            (decision(0.0, {"kind": "slice-floor", "drop": 5}), "slice-floor drop: 5 is not smaller"),
+            (decision(0.0, {"kind": "suite-drop", "suite": "s", "drop": 1, "upper": 2}), "suite-drop drop: 1 is not"),
+            (decision(0.0, NI_SAFETY | {"margin": 2}), "not-below margin: 2 is not smaller"),
+        ],
+    )
+    def test_points_are_refused_where_shares_are_meant(self, tmp_path, rule, place):
+        pairs(40, 0, 6).to_csv(tmp_path / "items.csv", index=False)
+        asked = ask("fine-tune", [str(tmp_path / "items.csv")], [], [f"decision={json.dumps(rule)}"], [], None, None)
+        for decide in (asked.study.check, asked.study.run):
+            with pytest.raises(ParameterError, match=place):
+                decide(asked.inputs, asked.params)
+
+    def test_a_margin_in_points_stands_where_the_scores_are_points(self):
+        items = systems(candidate=np.linspace(40, 90, 60), production=np.linspace(30, 80, 60))
+        result = run(items, decision(2.0), params={"score_range": [0, 100]})
+        assert rows(result, "differences")["production"]["mean_diff"] == pytest.approx(10)  # 40 to 90 less 30 to 80

@@ -83,7 +83,7 @@ def check(inputs: Mapping[str, Input], params: Params) -> str:
     InputError, ParameterError
         As `decide`.
     """
-    test_set = _test_set(inputs, params)
+    test_set = _evidence(inputs, params).test_set
     scores = test_set.main
     return (
         f"{plain(test_set.candidate)} against {listed([plain(name) for name in test_set.baselines], most=6)} on "
@@ -133,26 +133,14 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
 
 def compare_all(inputs: Mapping[str, Input], params: Params) -> Report:
     """The comparisons, the evidence beside them and every clause by both methods."""
-    test_set = _test_set(inputs, params)
-    comparisons = [
-        compare(test_set.main, baseline, test_set.candidate, params, clusters=test_set.clusters)
-        for baseline in test_set.baselines
-    ]
-    evidence = Evidence(
-        test_set=test_set,
-        comparisons=comparisons,
-        suites=suites_of(inputs.get("suites"), test_set, params),
-        judges=judges_of(inputs.get("judgements"), inputs.get("human"), params),
-        operations=operations_of(test_set, params),
-    )
-    _check_scale(evidence, params)
+    evidence = _evidence(inputs, params)
     clauses = {method: tuple(evaluate(evidence, params, method)) for method in ("paper", "corrected")}
     return Report(
         evidence=evidence,
         clauses=clauses,
-        units=tuple(_unit(comparison, params) for comparison in comparisons),
-        overlaps=tuple(overlaps(test_set, inputs.get("training"))),
-        digest=content_digest(test_set),
+        units=tuple(_unit(comparison, params) for comparison in evidence.comparisons),
+        overlaps=tuple(overlaps(evidence.test_set, inputs.get("training"))),
+        digest=content_digest(evidence.test_set),
         params=params,
     )
 
@@ -236,6 +224,23 @@ def figures(found: Report) -> dict[str, Figure]:
         ),
     }
     return {key: Figure(title=title, alt=alt, file=f"figures/{key}.svg") for key, (title, alt) in texts.items()}
+
+
+def _evidence(inputs: Mapping[str, Input], params: Params) -> Evidence:
+    test_set = _test_set(inputs, params)
+    comparisons = [
+        compare(test_set.main, baseline, test_set.candidate, params, clusters=test_set.clusters)
+        for baseline in test_set.baselines
+    ]
+    evidence = Evidence(
+        test_set=test_set,
+        comparisons=comparisons,
+        suites=suites_of(inputs.get("suites"), test_set, params),
+        judges=judges_of(inputs.get("judgements"), inputs.get("human"), params),
+        operations=operations_of(test_set, params),
+    )
+    _check_scale(evidence, params)
+    return evidence
 
 
 def _test_set(inputs: Mapping[str, Input], params: Params) -> TestSet:

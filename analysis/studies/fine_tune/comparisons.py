@@ -55,7 +55,8 @@ class Comparison:
     p_exact, p_mid
         McNemar's test; None for graded scores.
     worst, worst_binds
-        The corrected difference if every unmatched item spoke against the candidate; None when all match.
+        The corrected difference if all that is missing spoke against the candidate, or without the baseline's failures
+        where they count, and whether it limits what is shown; None when nothing is missing.
     n_clusters
         Clusters of the paired items; None when every item stands for itself.
     """
@@ -94,7 +95,7 @@ def compare(
     here = [~np.isnan(one), ~np.isnan(two)]
     both = here[0] & here[1]
     diff = (two - one)[both]
-    labels = _labels(clusters, both)
+    labels = cluster_labels(clusters, both)
     pairs = _discordant(one[both], two[both]) if scores.binary else (None,) * 4
     key = ("difference", scores.metric, baseline)
     tests = mcnemar(pairs[0], pairs[1]) if pairs[0] is not None and pairs[1] is not None else None
@@ -118,7 +119,7 @@ def compare(
         p_exact=tests.exact if tests else None,
         p_mid=tests.mid_p if tests else None,
         worst=_worst(scores, baseline, candidate, params, clusters),
-        worst_binds=not scores.counted or bool(any(only)) or _lost_share(scores, baseline) > MOST_LOST,
+        worst_binds=not scores.counted or any(only) or _lost_share(scores, baseline) > MOST_LOST,
         n_clusters=None if labels is None else len(set(labels)),
     )
 
@@ -147,7 +148,7 @@ def interval_of(
             return Interval(low=found.low, high=found.high, method="clustered CR2 t", reason=found.reason)
         return _bootstrap(diff, labels, "bca", scores, params, key, level)
     if scores.low == 0.0 and scores.high == 1.0 and bool(np.isin(diff, (-1.0, 0.0, 1.0)).all()):
-        lost, gained, _, _ = _signs(diff)
+        lost, gained = _signs(diff)
         low, high = tango_interval(lost, gained, diff.size, level=level)
         return Interval(low=low, high=high, method="Tango score")
     if diff.size < FEW_GRADED:
@@ -173,7 +174,7 @@ def distinct_rows(test_set: TestSet, name: str) -> list[tuple[str, Rows]]:
     return [(value, labels == value) for value in dict.fromkeys(labels) if value]
 
 
-def _labels(clusters: npt.NDArray[np.object_] | None, rows: Rows) -> npt.NDArray[np.object_] | None:
+def cluster_labels(clusters: npt.NDArray[np.object_] | None, rows: Rows) -> npt.NDArray[np.object_] | None:
     """Cluster of every paired item; an item without one is a cluster of its own."""
     if clusters is None:
         return None
@@ -211,13 +212,13 @@ def _bootstrap(
 
 
 def _discordant(one: Floats, two: Floats) -> tuple[int, int, int, int]:
-    lost, gained, _, _ = _signs(two - one)
+    lost, gained = _signs(two - one)
     both = int(((one == 1) & (two == 1)).sum())
     return lost, gained, both, int(one.size) - lost - gained - both
 
 
-def _signs(diff: Floats) -> tuple[int, int, int, int]:
-    return int((diff < 0).sum()), int((diff > 0).sum()), int((diff == 0).sum()), int(diff.size)
+def _signs(diff: Floats) -> tuple[int, int]:
+    return int((diff < 0).sum()), int((diff > 0).sum())
 
 
 def _lost_share(scores: Scores, system: str) -> float:
@@ -243,7 +244,7 @@ def _worst(
                 low=None, high=None, method="without the baseline's failures", reason=f"{baseline} has no scored item"
             )
         return interval_of(
-            (two - one)[kept], _labels(clusters, kept), scores, params, ("scored", scores.metric, baseline)
+            (two - one)[kept], cluster_labels(clusters, kept), scores, params, ("scored", scores.metric, baseline)
         )
     lost = np.zeros_like(scores.lost[baseline]) if scores.counted else scores.lost[baseline] + scores.lost[candidate]
     either = ~np.isnan(one) | ~np.isnan(two) | (lost > 0)
@@ -253,5 +254,5 @@ def _worst(
         return Interval(low=None, high=None, method="worst case", reason=NO_RANGE)
     before, after = scores.at_worst(baseline, scores.high), scores.at_worst(candidate, scores.low)
     before, after = np.where(np.isnan(before), scores.high, before), np.where(np.isnan(after), scores.low, after)
-    labels = _labels(clusters, either)
+    labels = cluster_labels(clusters, either)
     return interval_of((after - before)[either], labels, scores, params, ("worst", scores.metric, baseline))

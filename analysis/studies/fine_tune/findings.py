@@ -198,9 +198,9 @@ POINTS: tuple[Callable[[Report], Row], ...] = (
 
 def _losses(found: Report) -> Iterator[tuple[str, str, str]]:
     scores, params = found.test_set.main, found.params
+    what = "counted as failures" if params.errors == "failure" else "left out"
     lost = {system: count for system, count in scores.unscored.items() if count}
     if lost:
-        what = "counted as failures" if params.errors == "failure" else "left out"
         yield (
             "attempts without a score",
             listed([f"{name} {count:,}" for name, count in lost.items()], most=6),
@@ -209,7 +209,6 @@ def _losses(found: Report) -> Iterator[tuple[str, str, str]]:
     for (suite, metric), own in found.evidence.suites.items():
         gone = {system: count for system, count in own.unscored.items() if count}
         if gone:
-            what = "counted as failures" if params.errors == "failure" else "left out"
             names = listed([f"{name} {count:,}" for name, count in gone.items()], most=6)
             yield "suite attempts without a score", f"{suite}, {metric}", f"{names}: {what} (errors {params.errors})"
     margin = found.params.rule.primary_metric.margin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .comparisons import Interval, distinct_rows, interval_of
+from .comparisons import Interval, cluster_labels, distinct_rows, interval_of
 from .parameters import Params
 from .systems import TestSet
 
@@ -25,9 +25,7 @@ def slices_of(
     sure = 1 - (1 - params.level) / len(parts) if together and parts else params.level
     out = []
     for label, diff, rows in parts:
-        labels = None
-        if test_set.clusters is not None:
-            labels = np.array([name or f"\x1f{i}" for i, name in enumerate(test_set.clusters[rows])], dtype=object)
+        labels = cluster_labels(test_set.clusters, rows)
         interval = interval_of(diff, labels, scores, params, ("slice", label), level=sure)
         out.append((label, int(rows.sum()), float(diff.mean()), interval))
     return out
