@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.errors import Fault, UsageError, plain
-from analysis.inputs import close_match
+from analysis.errors import Fault, UsageError, close_match, plain
 from analysis.studies import churn, fine_tune, recipe_card, tail_shape
 from analysis.study import Study
 

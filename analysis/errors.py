@@ -15,11 +15,13 @@
 
 from __future__ import annotations
 
+import difflib
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 SHOWN = 20  # faults printed in full; the rest is counted
+MOST_NAMES, MOST_COMPARED = 30, 5000  # of a list of known names, and of those looked through for a near one
 
 
 def plain(text: object, *, width: int = 200) -> str:
@@ -33,6 +35,19 @@ def plain(text: object, *, width: int = 200) -> str:
         for ch in str(text)
     )
     return out if len(out) <= width else out[: width - 1] + "…"
+
+
+def close_match(name: str, known: Iterable[str]) -> str:
+    """``Did you mean 'threshold'?`` with the known names after it.
+
+    >>> close_match("treshold", ["threshold", "seed"])
+    "Did you mean 'threshold'? Known: seed, threshold"
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names[:MOST_COMPARED], n=1)
+    guess = f"Did you mean {near[0]!r}? " if near else ""
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return f"{guess}Known: {', '.join(plain(other, width=60) for other in names[:MOST_NAMES]) or 'none'}{more}"
 
 
 def is_whole(text: str) -> bool:

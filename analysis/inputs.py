@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import glob
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,55 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.errors import Fault, InputError, is_whole, plain, raise_all
-from analysis.readers.raw import RawTable, data_suffix
-from analysis.readers.tabular import SUFFIXES, read_raw
-from analysis.schema import Demanded, Schema, is_missing
+from analysis.layouts import Layout, mapped
+from analysis.readers.account import Account, Ask
+from analysis.readers.files import Advance
+from analysis.readers.formats import TABULAR, read_format, recognised
+from analysis.readers.paths import expand
+from analysis.readers.raw import RawTable, joined
+from analysis.readers.tabular import raw_tables
+from analysis.reconciliation import counted, line
+from analysis.schema import Demanded, Schema
 
-MOST_NAMES, MOST_COMPARED = 30, 5000  # of a list of known names, and of those looked through for a near one
 LONGEST_NUMBER = 18  # digits of an id that is sorted as a number
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Filter(_Frozen):
-    """Keep the rows whose ``column`` holds exactly ``equals`` (one text, or one of several)."""
-
-    column: str
-    equals: str | list[str]
-
-
-class Melt(_Frozen):
-    """Turn several columns into rows: ``name`` says which column a row came from, ``value`` what stood there."""
-
-    columns: list[str] | dict[str, str]
-    name: str
-    value: str
-
-    def labels(self) -> dict[str, str]:
-        """Source of each melted column -> the text that stands in the ``name`` column."""
-        return dict(self.columns) if isinstance(self.columns, dict) else {source: source for source in self.columns}
-
-
-class Layout(_Frozen):
-    """How a file that is not canonical maps to a schema. Steps in order: filter, melt, columns, values.
-
-    A source is a column name or position (``#3``, from 1), ``@row @file @key @index``, ``const:TEXT``,
-    ``coalesce:a|b`` (the first that holds a value) or ``equals:a|b`` (1 where both hold the same text, 0 where not, nothing
-    where one holds no value). ``records`` is the key of a JSON object that the records lie under.
-    """
-
-    columns: dict[str, str] = Field(default_factory=dict)
-    filter: list[Filter] = Field(default_factory=list)
-    melt: Melt | None = None
-    values: dict[str, str | dict[str, str]] = Field(default_factory=dict)
-    delimiter: str | None = None
-    header: bool = True
-    records: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,51 +72,82 @@ class Input:
 
 
 def read(
-    paths: Iterable[str | Path], schema: Schema, *, layout: Layout | None = None, demanded: Demanded | None = None
+    paths: Iterable[str | Path],
+    schema: Schema,
+    *,
+    layout: Layout | None = None,
+    demanded: Demanded | None = None,
+    advance: Advance | None = None,
 ) -> Input:
-    """Read one input from files, folders or glob patterns.
+    """Read one input from files, folders or glob patterns, tables and logs of evaluation tools alike.
 
     Parameters
     ----------
     paths
-        Each a file, a folder (its data files in name order) or a glob pattern.
+        Each a file, a folder (its data files in name order, at any depth) or a glob pattern.
     schema
         What the table must hold.
     layout
-        How the files' columns map to the schema's; None for files that are canonical.
+        How the files' columns map to the schema's, and what was chosen of a log; None for files that are canonical.
     demanded
         Columns that the parameters ask for beyond the schema.
+    advance
+        Told how many bytes were read, for progress.
 
     Raises
     ------
     InputError
         Every fault of all files, each with file, line, column, value and the way out.
     """
-    layout, demanded = layout or Layout(), demanded or Demanded()
+    layout, demanded, given = layout or Layout(), demanded or Demanded(), list(paths)
+    files = expand(given)
+    name = log_format(files, schema, layout)
+    if name == TABULAR:
+        tables, digests, faults = _tables(files, layout, advance)
+        notes: list[str] = []
+    else:
+        roots = [Path(path) for path in given if Path(path).is_dir()]
+        tables, account = read_format(name, files, ask_of(layout, schema, roots), advance)
+        digests, faults, notes = account.digests, [], [f"read as {name}", *account.notes]
     frames: list[pd.DataFrame] = []
-    files: list[InputFile] = []
     origin: list[tuple[str, str]] = []
-    faults: list[Fault] = []
-    read_rows = 0
-    for path in expand(paths):
+    rows: dict[str, int] = {}
+    for table in tables:
         try:
-            data = path.read_bytes()
-            raw = read_raw(path, data, delimiter=layout.delimiter, header=layout.header, records=layout.records)
-            frame, places = _mapped(raw, layout, schema, demanded)
+            frame, places = mapped(table, layout, schema, demanded)
         except InputError as error:
             faults += error.faults
             continue
-        except OSError as error:
-            faults.append(
-                Fault(file=path.name, what=f"cannot be read ({plain(error.strerror)})", fix="Check the path.")
-            )
-            continue
-        read_rows += len(raw.rows)
         frames.append(frame)
-        origin += [(raw.file, place) for place in places]
-        files.append(InputFile(file=path.name, sha256=hashlib.sha256(data).hexdigest(), rows=len(frame)))
-    raise_all(InputError, _merged(faults))
-    return replace(_checked(frames, files, origin, schema, demanded, read_rows), sources=layout.columns)
+        origin += [(table.file, place) for place in places]
+        rows[table.file] = rows.get(table.file, 0) + len(frame)
+    order = {path.name: position for position, path in enumerate(files)}
+    raise_all(InputError, _merged(sorted(faults, key=lambda fault: order.get(fault.file, len(order)))))
+    if not frames:
+        raise InputError(Fault(file=schema.name, what="the files hold no rows", fix="Nothing was decided."))
+    behind = _files(digests, rows)
+    read_rows = sum(len(table.places) for table in tables)
+    return _checked(frames, behind, origin, schema, demanded, read_rows, notes, layout.columns)
+
+
+def log_format(files: Sequence[Path], schema: Schema, layout: Layout) -> str:
+    """The format of the files: what the layout says, or what they are recognised as; ``tabular`` where neither.
+
+    A layout that describes how a table is parsed is taken at its word: the file is a table.
+    """
+    described = layout.melt or layout.records or layout.delimiter or not layout.header
+    if layout.format is not None:
+        return layout.format
+    if schema.reads is None or described:
+        return TABULAR
+    return recognised(files, schema.reads)
+
+
+def ask_of(layout: Layout, schema: Schema, roots: Sequence[Path]) -> Ask:
+    """What a layout asks of a log."""
+    if schema.reads is None:
+        raise InputError(Fault(file=schema.name, what="is not read from logs", fix="Give a table."))
+    return Ask(table=schema.reads, choose=layout.choose, accept_mismatch=layout.accept_mismatch, roots=roots)
 
 
 def from_frame(frame: pd.DataFrame, schema: Schema, *, demanded: Demanded | None = None) -> Input:
@@ -186,55 +179,6 @@ def from_frame(frame: pd.DataFrame, schema: Schema, *, demanded: Demanded | None
     return _checked([text], files, origin, schema, demanded or Demanded(), len(text))
 
 
-def expand(paths: Iterable[str | Path]) -> list[Path]:
-    """Files behind paths, folders and patterns, each once, in a stable order.
-
-    Raises
-    ------
-    InputError
-        When there is no path, a path does not exist or a folder holds no data file.
-    """
-    found: dict[Path, Path] = {}
-    faults: list[Fault] = []
-    for given in paths:
-        what = "no such file"
-        try:
-            path = Path(given)
-            if path.is_dir():
-                what = "the folder holds no data file"
-                matches = sorted(file for file in path.iterdir() if file.is_file() and data_suffix(file) in SUFFIXES)
-            elif path.exists() and not path.is_file():
-                what, matches = "not a regular file", []
-            elif path.exists():
-                matches = [path]
-            else:
-                matches = sorted(Path(name) for name in glob.glob(str(given)))  # noqa: PTH207  (absolute patterns too)
-            matches = [match for match in matches if match.is_file()]
-        except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
-            what, matches = f"cannot be read ({plain(getattr(error, 'strerror', error))})", []
-        if not matches:
-            faults.append(Fault(file=str(given), what=what, fix=f"Known kinds: {' '.join(SUFFIXES)}."))
-        for match in matches:
-            found.setdefault(match.resolve(), match)
-    if not found and not faults:
-        faults.append(Fault(what="no file was given", fix="Give at least one."))
-    raise_all(InputError, faults)
-    return list(found.values())
-
-
-def close_match(name: str, known: Iterable[str]) -> str:
-    """``Did you mean 'threshold'?`` with the known names after it.
-
-    >>> close_match("treshold", ["threshold", "seed"])
-    "Did you mean 'threshold'? Known: seed, threshold"
-    """
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names[:MOST_COMPARED], n=1)
-    guess = f"Did you mean {near[0]!r}? " if near else ""
-    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-    return f"{guess}Known: {', '.join(plain(other, width=60) for other in names[:MOST_NAMES]) or 'none'}{more}"
-
-
 def natural_key(text: str) -> tuple[bool, int, str]:
     """Sorting key of ids: whole numbers by size, then words by letter.
 
@@ -249,6 +193,35 @@ def _as_text(cell: Any) -> str:
     return "" if pd.api.types.is_scalar(cell) and pd.isna(cell) else str(cell)
 
 
+def _tables(
+    files: Sequence[Path], layout: Layout, advance: Advance | None
+) -> tuple[list[RawTable], dict[Path, str], list[Fault]]:
+    """Every file as a table, its digest, and what was wrong with any."""
+    account = Account(Ask(), advance)
+    tables: list[RawTable] = []
+    faults: list[Fault] = []
+    for path in files:
+        try:
+            with account.opened(path) as data:
+                found = raw_tables(data, delimiter=layout.delimiter, header=layout.header, records=layout.records)
+                tables.append(joined(list(found)))
+        except InputError as error:
+            faults += error.faults
+        except OSError as error:
+            what = f"cannot be read ({plain(error.strerror)})"
+            faults.append(Fault(file=path.name, what=what, fix="Check the path."))
+    return tables, account.digests, faults
+
+
+def _files(digests: Mapping[Path, str], rows: Mapping[str, int]) -> list[InputFile]:
+    """The files behind the rows; two of one name share their count, so that the first bears it."""
+    left = dict(rows)
+    files = [InputFile(file=path.name, sha256=digest, rows=left.pop(path.name, 0)) for path, digest in digests.items()]
+    return files + [
+        InputFile(file=name, sha256=hashlib.sha256().hexdigest(), rows=count) for name, count in left.items()
+    ]
+
+
 def _checked(
     frames: list[pd.DataFrame],
     files: list[InputFile],
@@ -256,20 +229,23 @@ def _checked(
     schema: Schema,
     demanded: Demanded,
     read_rows: int,
+    notes: Sequence[str] = (),
+    sources: Mapping[str, str] | None = None,
 ) -> Input:
     whole = pd.concat(frames, ignore_index=True).fillna("") if len(frames) > 1 else frames[0]
     typed, faults = schema.check(whole, lambda row: origin[row], demanded)
     raise_all(InputError, faults)
     if not len(typed):
         raise InputError(Fault(file=schema.name, what="no row passed the filter", fix="Check `filter:` in -f."))
-    line = (
-        f"{schema.name}: {read_rows:,} row{'s' * (read_rows != 1)} read from {len(files)} file{'s' * (len(files) != 1)}"
+    counts = counted(typed, schema, len(files), read_rows, notes)
+    return Input(
+        name=schema.name,
+        frame=typed,
+        files=tuple(files),
+        origin=origin,
+        reconciliation=line(schema, counts),
+        sources=sources or {},
     )
-    if len(typed) != read_rows:
-        line += f", {len(typed):,} after filter and melt"
-    if "source" in typed:
-        line += f"; source: {'; '.join(plain(text) for text in typed['source'].unique()[:3])}"
-    return Input(name=schema.name, frame=typed, files=tuple(files), origin=origin, reconciliation=line)
 
 
 def _merged(faults: Sequence[Fault]) -> list[Fault]:
@@ -281,120 +257,3 @@ def _merged(faults: Sequence[Fault]) -> list[Fault]:
         replace(fault, file=names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else ""))
         for fault, names in files.items()
     ]
-
-
-def _mapped(raw: RawTable, layout: Layout, schema: Schema, demanded: Demanded) -> tuple[pd.DataFrame, list[str]]:
-    """Filter, melt, columns and values of one file: a frame of text with the place of every row."""
-    table = _filtered(_Columns(raw), layout)
-    if layout.melt:
-        table = _melted(table, layout.melt)
-    mapped = {target: table.resolve(source) for target, source in layout.columns.items()}
-    raise_all(InputError, table.faults)
-    consumed = {table.name(part) for source in layout.columns.values() for part in _parts(source)}
-    if layout.melt:
-        consumed |= {table.name(part) for part in layout.melt.labels()} - {layout.melt.name, layout.melt.value}
-    for name in table.named:
-        if name not in mapped and name not in consumed:
-            mapped[name] = table.named[name]
-    specials = [name for name, cells in table.special.items() if cells is not None]
-    faults = schema.missing_columns(list(mapped), specials, demanded)
-    if faults and raw.hint:
-        faults = [Fault(what=faults[0].what, fix=raw.hint)]
-    for target, mapping in _value_maps(layout, schema).items():
-        if target in mapped:
-            mapped[target] = [mapping.get(cell, cell) for cell in mapped[target]]
-        elif not faults:
-            faults.append(Fault(what=f"values: no column {plain(repr(target))}", fix=close_match(target, mapped) + "."))
-    raise_all(InputError, (replace(fault, file=raw.file) for fault in faults))
-    return pd.DataFrame(mapped, dtype=object), table.places
-
-
-class _Columns:
-    """The columns of a raw table by name and by the special sources; collects what could not be resolved."""
-
-    def __init__(self, raw: RawTable) -> None:
-        self.file = raw.file
-        self.places = raw.places
-        self.order = raw.columns
-        self.named = {name: [row[i] for row in raw.rows] for i, name in enumerate(raw.columns)}
-        self.special = {
-            "@row": [str(i) for i in range(1, len(raw.rows) + 1)],
-            "@file": [raw.stem] * len(raw.rows),
-            "@key": raw.keys,
-            "@index": raw.indices,
-        }
-        self.faults: list[Fault] = []
-
-    def take(self, rows: Sequence[int]) -> None:
-        """Keep these rows, in this order."""
-        self.places = [self.places[i] for i in rows]
-        self.named = {name: [cells[i] for i in rows] for name, cells in self.named.items()}
-        self.special = {name: cells and [cells[i] for i in rows] for name, cells in self.special.items()}
-
-    def name(self, source: str) -> str:
-        """The name of a column that is given by name or by position; any other source as it stands."""
-        position = source.removeprefix("#")
-        known = (
-            source.startswith("#")
-            and position.isdecimal()
-            and len(position) < 10
-            and 1 <= int(position) <= len(self.order)
-        )
-        return self.order[int(position) - 1] if known and source not in self.named else source
-
-    def resolve(self, source: str) -> list[str]:
-        """The cells that a source stands for; an unknown one is noted as a fault."""
-        if self.name(source) in self.named:
-            return self.named[self.name(source)]
-        if source.startswith("const:"):
-            return [source.removeprefix("const:")] * len(self.places)
-        if source.startswith("coalesce:"):
-            candidates = [self.resolve(part) for part in _parts(source)]
-            return [next((c for c in cells if not is_missing(c)), "") for cells in zip(*candidates, strict=True)]
-        if source.startswith("equals:") and len(_parts(source)) > 1:
-            return [_same(cells) for cells in zip(*(self.resolve(part) for part in _parts(source)), strict=True)]
-        special = self.special.get(source)
-        if special is not None:
-            return special
-        self.faults.append(
-            Fault(
-                file=self.file,
-                what=f"no column {plain(repr(source), width=60)}",
-                fix=close_match(source, [*self.named, *(name for name, cells in self.special.items() if cells)]),
-            )
-        )
-        return [""] * len(self.places)
-
-
-def _parts(source: str) -> list[str]:
-    kind, _, rest = source.partition(":")
-    return rest.split("|") if kind in {"coalesce", "equals"} else [source]
-
-
-def _same(cells: tuple[str, ...]) -> str:
-    return "" if any(map(is_missing, cells)) else str(int(len(set(cells)) == 1))
-
-
-def _filtered(table: _Columns, layout: Layout) -> _Columns:
-    for rule in layout.filter:
-        wanted = {rule.equals} if isinstance(rule.equals, str) else set(rule.equals)
-        cells = table.resolve(rule.column)
-        table.take([i for i, cell in enumerate(cells) if cell in wanted])
-    return table
-
-
-def _melted(table: _Columns, melt: Melt) -> _Columns:
-    labels = melt.labels()
-    melted = {source: table.resolve(source) for source in labels}
-    n = len(table.places)
-    table.take([row for row in range(n) for _ in labels])
-    table.named[melt.name] = [label for _ in range(n) for label in labels.values()]
-    table.named[melt.value] = [melted[source][row] for row in range(n) for source in labels]
-    return table
-
-
-def _value_maps(layout: Layout, schema: Schema) -> Mapping[str, Mapping[str, str]]:
-    """``values`` by target column; a flat map belongs to the schema's measure."""
-    nested = {target: mapping for target, mapping in layout.values.items() if isinstance(mapping, dict)}
-    flat = {old: new for old, new in layout.values.items() if isinstance(new, str)}
-    return {**nested, schema.measure: flat} if flat else nested

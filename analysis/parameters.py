@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from analysis.errors import Fault, ParameterError, is_whole, plain, raise_all
-from analysis.inputs import close_match
+from analysis.errors import Fault, ParameterError, close_match, is_whole, plain, raise_all
 
 CONFIG = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 Model = TypeVar("Model", bound=BaseModel)

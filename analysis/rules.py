@@ -12,8 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from analysis import yaml
-from analysis.errors import Fault, ParameterError, RuleError, plain, raise_all
-from analysis.inputs import close_match
+from analysis.errors import Fault, ParameterError, RuleError, close_match, plain, raise_all
 from analysis.parameters import Given
 
 KEYS = ("version", "study", "decision_rule", "parameters")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -13,8 +14,12 @@ from analysis.errors import Fault, plain
 
 YES = frozenset({"true", "yes", "t", "y", "correct", "pass"})
 TRUTH = frozenset({"true", "false", "yes", "no", "t", "f", "y", "n", "correct", "incorrect", "pass", "fail"})
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null"})
 """Spellings of *no value*, lower case. They count in number and choice columns only: a model may be called ``NA``."""
+
+Kind = Literal["attempts", "reruns", "judgements"]
+"""A canonical table: one row per attempt at an item, per training run of a recipe, or per verdict of a judge."""
 
 Place = Callable[[int], tuple[str, str]]
 """Row position in the frame -> (file, "line 7")."""
@@ -24,7 +29,8 @@ Place = Callable[[int], tuple[str, str]]
 class Column:
     """One column of an input table: what it is called, what may stand in it, what else it is often called.
 
-    ``finite`` is false where an infinite number is read as it stands, because the study has a policy for it.
+    ``finite`` is false where an infinite number is read as it stands, because the study has a policy for it. ``unit`` is what a
+    source must say of itself, ``fix`` the way out of a value that does not fit, where it is a particular one.
     """
 
     name: str
@@ -36,6 +42,8 @@ class Column:
     high: float = math.inf
     finite: bool = True
     aliases: tuple[str, ...] = ()
+    unit: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +71,14 @@ class Demanded:
 class Schema:
     """The columns of one input table.
 
-    ``measure`` names the number column that the study is about; a flat value map applies to it.
+    ``measure`` names the number column that the study is about; a flat value map applies to it. ``reads`` is the canonical
+    table that logs of evaluation tools are read into for it; None where only tables are read.
     """
 
     name: str
     columns: tuple[Column, ...]
     measure: str
+    reads: Kind | None = None
     by_name: Mapping[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -164,27 +174,45 @@ def is_missing(cell: str) -> bool:
 
 
 def _numbers(column: Column, cells: list[str], place: Place) -> tuple[list[float], list[Fault]]:
-    values, faults = [], []
-    for row, cell in enumerate(cells):
-        value = math.nan
-        if not is_missing(cell):
-            try:
-                value = float(cell.replace("_", "no digit"))  # float() would read 1_0 as 10
-            except ValueError:
-                fix = "Leave it empty if there is none"
-                if cell.strip().lower() in TRUTH:
-                    meaning = int(cell.strip().lower() in YES)
-                    fix = f"Say what it means: values: {{{column.name}: {{{cell.strip()}: {meaning}, …}}}} in -f"
-                faults.append(_fault(column, cell, place(row), "is not a number", fix))
-            else:
-                if not math.isfinite(value) and column.finite:
-                    faults.append(_fault(column, cell, place(row), "is not a finite number", "Leave it empty"))
-                elif math.isfinite(value) and not column.low <= value <= column.high:
-                    faults.append(
-                        _fault(column, cell, place(row), f"is outside [{column.low:g}, {column.high:g}]", column.help)
-                    )
-        values.append(value)
-    return values, faults
+    """The numbers of a column; every spelling is read, and refused, once."""
+    known = {cell: _number(column, cell) for cell in set(cells)}
+    bad = {cell: found for cell, found in known.items() if isinstance(found, tuple)}
+    faults = _by_value(column, cells, bad, place) if bad else []
+    return [math.nan if cell in bad else known[cell] for cell in cells], faults  # type: ignore[misc]
+
+
+def _number(column: Column, cell: str) -> float | tuple[str, str]:
+    """The number of a cell, NaN where there is none, or what is wrong with it and the way out."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return math.nan if is_missing(cell) else ("is not a number", _way_out(column, cell.strip()))
+    if column.low <= value <= column.high and "_" not in cell and not math.isinf(value):
+        return value
+    if is_missing(cell):
+        return math.nan
+    if "_" in cell:  # float() reads 1_0 as 10
+        return "is not a number", _way_out(column, cell.strip())
+    if not math.isfinite(value) and column.finite:
+        return "is not a finite number", "Leave it empty"
+    if math.isfinite(value) and not column.low <= value <= column.high:
+        percent = (column.low, column.high) == (0, 1) and value <= 100
+        fix = f"{column.help}; a percentage is mapped by {column.name}=percent:COLUMN" if percent else column.help
+        return f"is outside [{column.low:g}, {column.high:g}]", fix
+    return value
+
+
+def _way_out(column: Column, cell: str) -> str:
+    """What to do about a text where a number should stand."""
+    if cell == column.name:
+        return "The header stands here again: two files were joined; remove it"
+    if cell.lower() in TRUTH:
+        return f"Say what it means: values: {{{column.name}: {{{cell}: {int(cell.lower() in YES)}, …}}}} in -f"
+    if DECIMAL_COMMA.fullmatch(cell):
+        return "A number has a decimal point; write the file with one"
+    if cell.endswith("%"):
+        return f"Leave the sign out, and map it by {column.name}=percent:COLUMN"
+    return f"Leave it empty if there is none, or say what it means: values: {{{column.name}: {{{plain(cell, width=30)}: …}}}} in -f"
 
 
 def _choice(cell: str) -> str:
@@ -192,21 +220,30 @@ def _choice(cell: str) -> str:
 
 
 def _bad_choices(column: Column, cells: list[str], place: Place) -> list[Fault]:
-    known = " | ".join(column.choices)
-    return [
-        _fault(
-            column, cell, place(row), "is not one of " + known, f"Map it: values: {{{column.name}: {{OLD: NEW}}}} in -f"
-        )
-        for row, cell in enumerate(cells)
+    what = "is not one of " + " | ".join(column.choices)
+    fix = column.fix or f"Map it: values: {{{column.name}: {{OLD: NEW}}}} in -f"
+    bad = {
+        cell: (what, fix)
+        for cell in set(cells)
         if (column.required or not is_missing(cell)) and _choice(cell) not in column.choices
-    ]
+    }
+    return _by_value(column, cells, bad, place) if bad else []
 
 
-def _fault(column: Column, cell: str, where: tuple[str, str], what: str, fix: str) -> Fault:
+def _by_value(column: Column, cells: list[str], bad: Mapping[str, tuple[str, str]], place: Place) -> list[Fault]:
+    """One fault per value, at its first row, with the number of further ones."""
+    rows: dict[str, list[int]] = {}
+    for row, cell in enumerate(cells):
+        if cell in bad:
+            rows.setdefault(cell, []).append(row)
+    return [_fault(column, cell, place(found[0]), *bad[cell], more=len(found) - 1) for cell, found in rows.items()]
+
+
+def _fault(column: Column, cell: str, where: tuple[str, str], what: str, fix: str, more: int = 0) -> Fault:
     file, line = where
-    return Fault(
-        file=file, place=f"{line}, column {column.name}", what=f"{plain(repr(cell), width=60)} {what}", fix=fix + "."
-    )
+    again = f" (and in {more:,} more row{'s' * (more != 1)})" if more else ""
+    what = f"{plain(repr(cell), width=60)} {what}{again}"
+    return Fault(file=file, place=f"{line}, column {column.name}", what=what, fix=fix + ".")
 
 
 def _ranged(column: Column, demanded: Demanded) -> Column:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis import parameters
-from analysis.errors import Fault, ParameterError, raise_all
-from analysis.inputs import close_match
+from analysis.errors import Fault, ParameterError, close_match, raise_all
 from analysis.parameters import Given
 from analysis.present.prose import Sentence, sentence_case
 from analysis.present.table import Table

@@ -13,8 +13,9 @@ from pydantic import BaseModel, ValidationError
 
 import analysis
 from analysis import parameters, rules, sections
-from analysis.errors import Fault, GatebookError, InputError, ParameterError, plain, raise_all
-from analysis.inputs import Input, Layout, close_match, from_frame, read
+from analysis.errors import Fault, GatebookError, InputError, ParameterError, close_match, plain, raise_all
+from analysis.inputs import Input, from_frame, read
+from analysis.layouts import Layout
 from analysis.parameters import Given
 from analysis.present.format import safe_words
 from analysis.present.prose import Sentence

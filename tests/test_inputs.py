@@ -16,8 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import yaml
-from analysis.errors import InputError, ParameterError
-from analysis.inputs import Layout, close_match, expand, from_frame, read
+from analysis.errors import InputError, ParameterError, close_match
+from analysis.inputs import from_frame, read
+from analysis.layouts import Layout
+from analysis.readers.paths import expand
 from analysis.schema import Column, Demanded, Schema
 
 SCHEMA = Schema(
@@ -301,20 +303,29 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("files", "layout", "line"),
         [
-            ({"a.csv": PLAIN}, {}, "runs: 2 rows read from 1 file"),
-            ({"a.csv": "seed,score\n1,.5\n"}, {}, "runs: 1 row read from 1 file"),
-            ({"a.csv": PLAIN, "b.csv": PLAIN}, {}, "runs: 4 rows read from 2 files"),
+            ({"a.csv": PLAIN}, {}, "runs: 2 rows read from 1 file; every row has a score"),
+            ({"a.csv": "seed,score\n1,.5\n"}, {}, "runs: 1 row read from 1 file; every row has a score"),
+            ({"a.csv": PLAIN, "b.csv": PLAIN}, {}, "runs: 4 rows read from 2 files; every row has a score"),
+            (
+                {"a.csv": "seed,score,status\n1,.5,\n2,,failed\n3,,\n"},
+                {},
+                "runs: 3 rows read from 1 file; 2 of 3 rows without a score (1 failed, 1 no reason given)",
+            ),
             (
                 {"a.csv": PLAIN},
                 {"filter": [{"column": "seed", "equals": "2"}]},
-                "runs: 2 rows read from 1 file, 1 after filter and melt",
+                "runs: 2 rows read from 1 file, 1 after filter and melt; every row has a score",
             ),
             (
                 {"a.csv": "seed,d,t\n" + "1,.1,.2\n" * 1000},
                 {"melt": {"columns": ["d", "t"], "name": "set", "value": "score"}},
-                "runs: 1,000 rows read from 1 file, 2,000 after filter and melt",
+                "runs: 1,000 rows read from 1 file, 2,000 after filter and melt; every row has a score",
             ),
-            ({"a.csv": "seed,score,source\n1,.5,Table 2\n"}, {}, "runs: 1 row read from 1 file; source: Table 2"),
+            (
+                {"a.csv": "seed,score,source\n1,.5,Table 2\n"},
+                {},
+                "runs: 1 row read from 1 file; every row has a score; source: Table 2",
+            ),
         ],
     )
     def test_the_reconciliation_line_accounts_for_every_row(self, load, files, layout, line):

@@ -7,8 +7,8 @@ import nbformat
 import pytest
 
 from analysis.catalogue import STUDIES
-from analysis.inputs import expand
 from analysis.pipeline.normalise import label_of
+from analysis.readers.paths import expand
 from analysis.session import parameters_source
 from analysis.study import share_folder
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "check": ("analysis.cli.study", "Validate inputs, parameters and rule; start nothing."),
     "gate": ("analysis.cli.study", "The verdict and its exit code, without a notebook."),
     "run": ("analysis.cli.study", "Execute the notebook and render the report."),
+    "convert": ("analysis.cli.convert", "Logs of evaluation tools as one canonical table."),
     "size": ("analysis.cli.sizes", "How much data a question needs."),
     "judge-sheet": ("analysis.cli.judging", "A blinded sheet of two systems' answers, for any judge."),
     "judge-resolve": ("analysis.cli.judging", "A judge's answers to a sheet, as judgements."),

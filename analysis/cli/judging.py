@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.errors import Fault
-    from analysis.inputs import Layout
+    from analysis.layouts import Layout
 
 MAP_HELP = "Which column of the file is meant."
 
@@ -128,7 +128,7 @@ def judge_resolve(key: str, answers: str, out: str, missing: str, maps: tuple[st
 def _layout(maps: Sequence[str]) -> tuple[Layout, list[Fault]]:
     """The column mapping of ``--map`` options, and those that are none."""
     from analysis.errors import Fault
-    from analysis.inputs import Layout
+    from analysis.layouts import Layout
 
     columns, faults = {}, []
     for text in maps:
@@ -143,7 +143,7 @@ def _layout(maps: Sequence[str]) -> tuple[Layout, list[Fault]]:
 def _unfit(targets: Mapping[str, str], sources: Mapping[str, Sequence[str]], *, force: bool) -> list[Fault]:
     """What speaks against reading and writing these files, by the option that names each."""
     from analysis.errors import Fault, UsageError
-    from analysis.inputs import expand
+    from analysis.readers.paths import expand
 
     faults: list[Fault] = []
     taken: dict[Path, str] = {}

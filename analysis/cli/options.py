@@ -12,7 +12,8 @@ import click
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from analysis.inputs import Input, Layout
+    from analysis.inputs import Input
+    from analysis.layouts import Layout
     from analysis.parameters import Given
     from analysis.results import StudyResult
     from analysis.rules import Rule
@@ -52,6 +53,14 @@ def study_options(command: Command, *, required: bool = True) -> Command:
                 "--map", "maps", multiple=True, metavar="COLUMN=SOURCE", help="Which column of the file is meant."
             ),
             click.option(
+                "--choose",
+                "chosen",
+                multiple=True,
+                metavar="KIND=NAME",
+                help="Which metric, filter, task … of a log is meant; all for every one.",
+            ),
+            click.option("--accept-mismatch", is_flag=True, help="Read a log whose own totals do not fit, and say so."),
+            click.option(
                 "-p", "options", multiple=True, metavar="NAME=VALUE", help="A parameter; lists and objects are JSON."
             ),
             click.option("-f", "files", multiple=True, metavar="FILE", help="Parameters and column mappings, YAML."),
@@ -67,6 +76,8 @@ def ask(
     slug: str,
     data: Sequence[str],
     maps: Sequence[str],
+    chosen: Sequence[str],
+    accept_mismatch: bool,
     options: Sequence[str],
     files: Sequence[str],
     rule: str | None,
@@ -81,8 +92,8 @@ def ask(
     """
     from analysis.catalogue import study as find
     from analysis.errors import Fault, UsageError, raise_all
-    from analysis.inputs import expand
     from analysis.parameters import from_option
+    from analysis.readers.paths import expand
     from analysis.study import parse_layouts
 
     study = find(slug)
@@ -108,6 +119,10 @@ def ask(
     resolved = collected(study.resolve, given, Path(rule) if rule else None)
     for text in maps:
         collected(_add_map, study, text, raw_layouts)
+    for text in chosen:
+        collected(_add_choice, study, text, raw_layouts)
+    for name in paths if accept_mismatch else ():
+        raw_layouts.setdefault(name, {})["accept_mismatch"] = True
     layouts = collected(parse_layouts, raw_layouts, "column mapping")
     raise_all(UsageError, faults)
     params, rule_read = resolved
@@ -142,7 +157,7 @@ def _add_file(study: Study, name: str, given: list[Given], layouts: dict[str, di
     """Parameters and layouts of a ``-f`` file. Layout keys at the top belong to the first input, others under ``inputs``."""
     from analysis import yaml
     from analysis.errors import Fault, ParameterError
-    from analysis.inputs import Layout
+    from analysis.layouts import Layout
     from analysis.parameters import Given
 
     main = study.inputs[0].schema.name
@@ -162,18 +177,37 @@ def _add_file(study: Study, name: str, given: list[Given], layouts: dict[str, di
             given.append(Given(name=key, value=value, source=source, text=True))
 
 
+def _add_choice(study: Study, text: str, layouts: dict[str, dict[str, Any]]) -> None:
+    """A ``--choose`` on top of the files; ``INPUT.KIND=NAME`` chooses for another input than the first."""
+    from analysis.errors import Fault, ParameterError
+
+    name, kind, value = _targeted(study, text)
+    if not kind or not value:
+        fix = "Write --choose metric=NAME; several are a list in -f."
+        raise ParameterError(Fault(place=f"--choose {text}", what="is not KIND=NAME", fix=fix))
+    choose = layouts.setdefault(name, {}).setdefault("choose", {})
+    if not isinstance(choose, dict):
+        raise ParameterError(Fault(place=f"--choose {text}", what="`choose` in the params file is not a mapping"))
+    choose[kind] = value
+
+
+def _targeted(study: Study, text: str) -> tuple[str, str, str]:
+    """Input, target and value of ``[INPUT.]TARGET=VALUE``; without an input it is the study's first."""
+    names = [spec.schema.name for spec in study.inputs]
+    target, _, value = text.partition("=")
+    prefix, dot, rest = target.partition(".")
+    return (prefix, rest, value) if dot and prefix in names else (names[0], target, value)
+
+
 def _add_map(study: Study, text: str, layouts: dict[str, dict[str, Any]]) -> None:
     """A ``--map`` on top of the files; ``INPUT.COLUMN=SOURCE`` maps another input than the first."""
     from analysis.errors import Fault, ParameterError
 
-    names = [spec.schema.name for spec in study.inputs]
-    target, equals, source = text.partition("=")
-    if not equals or not target or not source:
+    name, target, source = _targeted(study, text)
+    if not target or not source:
         raise ParameterError(
             Fault(place=f"--map {text}", what="is not COLUMN=SOURCE", fix="A mapping file is given with -f.")
         )
-    prefix, dot, column = target.partition(".")
-    name, target = (prefix, column) if dot and prefix in names else (names[0], target)
     columns = layouts.setdefault(name, {}).setdefault("columns", {})
     if not isinstance(columns, dict):
         raise ParameterError(Fault(place=f"--map {text}", what="`columns` in the params file is not a mapping"))

@@ -158,7 +158,7 @@ def _report_module() -> Any:
 
 
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: given[name] for name in ("data", "maps", "options", "files", "rule")}
+    return {name: given[name] for name in ("data", "maps", "chosen", "accept_mismatch", "options", "files", "rule")}
 
 
 def _show(result: Mapping[str, Any]) -> None:

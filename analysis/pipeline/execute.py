@@ -29,8 +29,7 @@ from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
 from analysis import ONE_THREAD
-from analysis.errors import ExecutionError, Fault, ParameterError, plain, raise_all
-from analysis.inputs import close_match
+from analysis.errors import ExecutionError, Fault, ParameterError, close_match, plain, raise_all
 from analysis.pipeline.normalise import INJECTED, PARAMETERS
 
 SOCKET_ROOM = 80  # a unix socket path holds about 100 bytes, and the kernel adds a name

@@ -17,9 +17,10 @@ import nbformat
 from pydantic import BaseModel
 
 from analysis.errors import ExecutionError, Fault, GatebookError, plain
-from analysis.inputs import Layout, expand
+from analysis.layouts import Layout
 from analysis.pipeline import execute, html, normalise, pdf, provenance, quarto
 from analysis.present.format import slug
+from analysis.readers.paths import expand
 from analysis.results import StudyResult, dumps, load
 from analysis.study import Study, share_folder, write_files
 
@@ -127,7 +128,7 @@ def _run(
     template = nbformat.read(share_folder() / "notebooks" / study.notebook, as_version=4)
     values = {
         **request.params.model_dump(mode="json"),
-        "data": {name: [_relative(path, work) for path in expand(paths)] for name, paths in request.data.items()},
+        "data": {name: [_relative(path, work) for path in _named(paths)] for name, paths in request.data.items()},
         "layouts": expected.layouts or None,
         "rule": _relative(request.rule, work) if request.rule else None,
         "label": expected.label,
@@ -149,6 +150,12 @@ def _run(
             )
         )
     return executed
+
+
+def _named(paths: Sequence[str | Path]) -> list[Path]:
+    """The files and folders that are meant: a folder stays one, since where a file lies in it may say recipe and seed."""
+    named = [[Path(path)] if Path(path).is_dir() else expand([path]) for path in paths]
+    return list(dict.fromkeys(path for found in named for path in found))
 
 
 def _difference(written: Path, expected: StudyResult) -> str:

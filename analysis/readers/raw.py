@@ -3,39 +3,76 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import Fault, InputError, MissingProgram, plain
 
 COMPRESSED = (".gz", ".zst")
+STRETCH = 20_000  # rows of a stretch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawTable:
-    """What a file holds before anything is understood.
+    """What a file, or a stretch of it, holds before anything is understood.
 
     Attributes
     ----------
     columns
         Names of the columns, in the file's order; a column without a name is called by its position, ``#1``.
-    rows
-        Cells as text, one tuple per record, each as long as ``columns``.
+    cells
+        Text, one list per column, each as long as ``places``.
     places
         "line 7" or "record 3" of each row.
     keys, indices
         For JSON objects the key a row came from and its position in the list; else None.
+    first
+        Rows of the file that came before this stretch.
     """
 
     file: str
     stem: str
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    cells: list[list[str]]
     places: list[str]
     keys: list[str] | None = None
     indices: list[str] | None = None
     hint: str = ""
+    first: int = 0
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The cells, one tuple per row."""
+        return list(zip(*self.cells, strict=True)) if self.cells else [()] * len(self.places)
+
+
+def padded(table: RawTable, columns: Sequence[str]) -> RawTable:
+    """The table with all of these columns, in this order, and any further ones behind; what it lacks is empty."""
+    held = dict(zip(table.columns, table.cells, strict=True))
+    names = tuple(dict.fromkeys([*columns, *table.columns]))
+    if names == table.columns:
+        return table
+    return replace(table, columns=names, cells=[held.get(name) or [""] * len(table.places) for name in names])
+
+
+def joined(tables: Sequence[RawTable]) -> RawTable:
+    """The stretches of one file as one table; a column that a stretch lacks is empty there."""
+    if len(tables) == 1:
+        return tables[0]
+    columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    alike = [padded(table, columns) for table in tables]
+    keyed = any(table.keys is not None for table in tables)
+    indexed = any(table.indices is not None for table in tables)
+    return replace(
+        tables[0],
+        columns=columns,
+        cells=[[cell for table in alike for cell in table.cells[i]] for i in range(len(columns))],
+        places=[place for table in tables for place in table.places],
+        keys=[key for table in tables for key in table.keys or [""] * len(table.places)] if keyed else None,
+        indices=[i for table in tables for i in table.indices or [""] * len(table.places)] if indexed else None,
+    )
 
 
 def data_suffix(path: Path) -> str:
@@ -79,6 +116,11 @@ def checked_names(path: Path, names: list[str], place: str) -> tuple[str, ...]:
             )
         )
     return columns
+
+
+def empty(path: Path) -> InputError:
+    """The error of a file without anything in it."""
+    return InputError(Fault(file=path.name, what="the file is empty", fix="Give a file with at least one row."))
 
 
 def cell_text(value: Any) -> str:

@@ -7,35 +7,42 @@ entry with ``@key`` and ``@index``.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.errors import Fault, InputError, MissingProgram, plain
-from analysis.readers.columnar import read_columnar
-from analysis.readers.json_records import read_json, read_json_lines
-from analysis.readers.raw import RawTable, checked_names, data_suffix, optional, stem
+from analysis.errors import Fault, InputError, plain
+from analysis.readers.columnar import columnar_tables
+from analysis.readers.files import DataFile
+from analysis.readers.json_records import json_lines_tables, read_json
+from analysis.readers.lines import text_lines, whole_text
+from analysis.readers.raw import STRETCH, RawTable, checked_names, data_suffix, empty, joined, stem
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " ", "whitespace": "whitespace"}
 BY_SUFFIX = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 SUFFIXES = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
-PIECE, UNPACKED_LIMIT = 1 << 20, 4 << 30
 CELL_LIMIT = 16 * 1024 * 1024  # the csv module's own limit of 131,072 is shorter than one model answer
 
 
 def read_raw(
     path: Path, data: bytes, *, delimiter: str | None = None, header: bool = True, records: str | None = None
 ) -> RawTable:
-    """Parse the bytes of one file.
+    """Parse the bytes of one file; the parameters are those of `raw_tables`."""
+    with DataFile(path, data) as held:
+        return joined(list(raw_tables(held, delimiter=delimiter, header=header, records=records)))
+
+
+def raw_tables(
+    data: DataFile, *, delimiter: str | None = None, header: bool = True, records: str | None = None
+) -> Iterator[RawTable]:
+    """Stretches of one file, in bounded memory unless it is one JSON value.
 
     Parameters
     ----------
-    path
-        Where the bytes came from; its suffix chooses the format.
     data
-        The file as it is on disk, compressed or not.
+        The file, opened; its suffix chooses the format.
     delimiter
         ``comma tab semicolon pipe space whitespace`` or one character; default by suffix.
     header
@@ -48,26 +55,18 @@ def read_raw(
     InputError
         With file and line, when the file is empty, broken or of no known kind.
     """
-    data = _unpacked(path, data)
-    if not data.strip():
-        raise InputError(Fault(file=path.name, what="the file is empty", fix="Give a file with at least one row."))
-    suffix = data_suffix(path)
+    path, suffix = data.path, data_suffix(data.path)
     if records is not None and suffix != ".json":
-        raise InputError(
-            Fault(
-                file=path.name,
-                what="`records` names a key of a JSON object, and this file is none",
-                fix="Leave it out.",
-            )
-        )
+        what = "`records` names a key of a JSON object, and this file is none"
+        raise InputError(Fault(file=path.name, what=what, fix="Leave it out."))
     if suffix in BY_SUFFIX:
-        table = _delimited(path, _text(path, data), _delimiter(delimiter, BY_SUFFIX[suffix]), header=header)
+        tables = _delimited(data, _delimiter(delimiter, BY_SUFFIX[suffix]), header=header)
     elif suffix == ".json":
-        table = read_json(path, _text(path, data), records)
+        tables = iter([read_json(path, whole_text(data), records)])
     elif suffix in {".jsonl", ".ndjson"}:
-        table = read_json_lines(path, _text(path, data))
+        tables = json_lines_tables(data)
     elif suffix in {".parquet", ".arrow", ".feather"}:
-        table = read_columnar(path, data, suffix)
+        tables = columnar_tables(data, suffix)
     else:
         raise InputError(
             Fault(
@@ -76,70 +75,13 @@ def read_raw(
                 fix=f"Known kinds: {' '.join(SUFFIXES)}, each also with .gz or .zst.",
             )
         )
-    if not table.rows:
+    some = False
+    for table in tables:
+        if table.places:
+            some = True
+            yield table
+    if not some:
         raise InputError(Fault(file=path.name, what="the file has no rows", fix="Nothing was decided."))
-    return table
-
-
-def _unpacked(path: Path, data: bytes) -> bytes:
-    name = path.name.lower()
-    try:
-        if name.endswith(".gz"):
-            return _limited(path, _gzip_pieces(data))
-        if name.endswith(".zst"):
-            return _limited(path, _zstandard_pieces(data))
-    except (MissingProgram, InputError):
-        raise
-    except Exception as error:
-        raise InputError(
-            Fault(file=path.name, what=f"cannot be unpacked ({plain(error)})", fix="The file may be cut short.")
-        ) from error
-    return data
-
-
-def _limited(path: Path, pieces: Iterator[bytes]) -> bytes:
-    """The pieces joined, as long as they stay below what a machine can hold: a small file may unpack to anything."""
-    out = io.BytesIO()
-    for piece in pieces:
-        out.write(piece)
-        if out.tell() > UNPACKED_LIMIT:
-            what = f"unpacks to more than {UNPACKED_LIMIT:,} bytes"
-            raise InputError(Fault(file=path.name, what=what, fix="Split it, or give it unpacked as Parquet."))
-    return out.getvalue()
-
-
-def _gzip_pieces(data: bytes) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        while piece := stream.read(PIECE):
-            yield piece
-
-
-def _zstandard_pieces(data: bytes) -> Iterator[bytes]:
-    zstandard = optional("zstandard")
-    while data:
-        frame = zstandard.ZstdDecompressor().decompressobj()  # a stream reader takes a cut file for a whole one
-        for start in range(0, len(data), PIECE):
-            yield frame.decompress(data[start : start + PIECE])
-            if frame.eof:
-                data = frame.unused_data + data[start + PIECE :]
-                break
-        else:
-            raise EOFError("Compressed file ended before the end of its frame")
-
-
-def _text(path: Path, data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            Fault(
-                file=path.name,
-                place=f"line {line}",
-                what=f"byte 0x{data[error.start]:02x} is not UTF-8",
-                fix="Save the file as UTF-8.",
-            )
-        ) from error
 
 
 def _delimiter(given: str | None, usual: str) -> str:
@@ -156,58 +98,74 @@ def _delimiter(given: str | None, usual: str) -> str:
     return found
 
 
-def _delimited(path: Path, text: str, delimiter: str, *, header: bool) -> RawTable:
+def _delimited(data: DataFile, delimiter: str, *, header: bool) -> Iterator[RawTable]:
     csv.field_size_limit(min(CELL_LIMIT, sys.maxsize))
+    lines = _lines(data)
     if delimiter == "whitespace":  # any run of blanks and tabs parts two cells; such files quote nothing
-        text, delimiter = "\n".join("\t".join(line.split()) for line in text.splitlines()), "\t"
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    names: list[str] | None = None
-    named_at = ""
-    rows: list[tuple[str, ...]] = []
-    places: list[str] = []
+        lines, delimiter = ("\t".join(line.split()) + "\n" for line in lines), "\t"
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    stretch = _Stretch()
     faults: list[Fault] = []
-    start = 1
+    names: tuple[str, ...] | None = None
+    hint, start, first = "", 1, 0
     try:
         for cells in reader:
             line, start = start, reader.line_num + 1
             if not cells:
                 continue
             if names is None:
-                names, named_at = (cells if header else [""] * len(cells)), f"line {line}"
+                names = checked_names(data.path, cells if header else [""] * len(cells), f"line {line}")
                 if header:
+                    hint = _other_delimiter(cells, delimiter)
                     continue
             if len(cells) != len(names):
-                faults.append(
-                    Fault(
-                        file=path.name,
-                        place=f"line {line}",
-                        what=f"{len(cells)} cells where the header has {len(names)}",
-                        fix="The line may be cut short or hold an unquoted delimiter.",
-                    )
-                )
+                what = f"{len(cells)} cells where the header has {len(names)}"
+                fix = "The line may be cut short or hold an unquoted delimiter."
+                faults.append(Fault(file=data.path.name, place=f"line {line}", what=what, fix=fix))
                 continue
-            rows.append(tuple(cells))
-            places.append(f"line {line}")
+            stretch.rows.append(cells)
+            stretch.places.append(f"line {line}")
+            if len(stretch.rows) == STRETCH and not faults:
+                yield stretch.table(data.path, names, hint, first)
+                first, stretch = first + STRETCH, _Stretch()
     except csv.Error as error:
-        raise InputError(
-            Fault(
-                file=path.name,
-                place=f"line {start}",
-                what=f"cannot be read as delimited text ({plain(error)})",
-                fix="Look for an unclosed quote.",
-            )
-        ) from error
+        what = f"cannot be read as delimited text ({plain(error)})"
+        fault = Fault(file=data.path.name, place=f"line {start}", what=what, fix="Look for an unclosed quote.")
+        raise InputError(fault) from error
     if faults:
         raise InputError(*faults)
-    columns = checked_names(path, names or [], named_at)
-    return RawTable(
-        file=path.name,
-        stem=stem(path),
-        columns=columns,
-        rows=rows,
-        places=places,
-        hint=_other_delimiter(names or [], delimiter),
-    )
+    if names is None:
+        raise empty(data.path)
+    yield stretch.table(data.path, names, hint, first)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Rows on their way to a table."""
+
+    rows: list[list[str]] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+
+    def table(self, path: Path, names: tuple[str, ...], hint: str, first: int) -> RawTable:
+        cells = [list(column) for column in zip(*self.rows, strict=True)] if self.rows else [[] for _ in names]
+        return RawTable(
+            file=path.name, stem=stem(path), columns=names, cells=cells, places=self.places, hint=hint, first=first
+        )
+
+
+def _lines(data: DataFile) -> Iterator[str]:
+    """The lines of a file; blank ones before the header are empty."""
+    begun = False
+    for _, text in text_lines(data):
+        for line in _parted(text):
+            begun = begun or bool(line.strip())
+            yield line if begun else "\n"
+
+
+def _parted(line: str) -> Iterator[str]:
+    """A line that also ends at a lone carriage return, as files of old machines do."""
+    at = line.find("\r")
+    return iter([line]) if at < 0 or line[at:] in {"\r", "\r\n"} else io.StringIO(line, newline="")
 
 
 def _other_delimiter(names: list[str], used: str) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
 
 from analysis.errors import InputError
-from analysis.readers import tabular
+from analysis.readers import files
 from analysis.readers.raw import stem
 from analysis.readers.tabular import read_raw
 
@@ -342,7 +342,8 @@ def test_a_short_list_in_a_json_list_of_lists_is_refused() -> None:
 
 @pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".zst", zstandard.ZstdCompressor().compress)])
 def test_a_small_file_that_unpacks_to_too_much_is_refused(monkeypatch, suffix, pack) -> None:
-    monkeypatch.setattr(tabular, "UNPACKED_LIMIT", 5_000_000)
+    monkeypatch.setattr(files, "SPARE", 5_000_000)
+    monkeypatch.setattr(files, "RATIO_LIMIT", 2)
     with pytest.raises(InputError, match="unpacks to more than"):
         read_raw(Path(f"runs.csv{suffix}"), pack(b"x" * 6_000_000))
 

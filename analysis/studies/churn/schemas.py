@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analysis.readers.canonical import BETTER
 from analysis.schema import Column, Demanded, Schema
 
 from .parameters import Params
@@ -46,6 +47,7 @@ _VALUE = Column(
 ATTEMPTS = Schema(
     name="attempts",
     measure="value",
+    reads="attempts",
     columns=(
         _MODEL,
         _ITEM,
@@ -59,6 +61,7 @@ ATTEMPTS = Schema(
         _VALUE,
         _DOMAIN,
         _STATUS,
+        BETTER,
         _SOURCE,
     ),
 )
@@ -90,7 +93,12 @@ COUNTS = Schema(
         _SOURCE,
     ),
 )
-GREEDY = Schema(name="greedy", measure="value", columns=(_MODEL, _ITEM, _VALUE, _DOMAIN, _STATUS, _SOURCE))
+GREEDY = Schema(
+    name="greedy",
+    measure="value",
+    reads="attempts",
+    columns=(_MODEL, _ITEM, _VALUE, _DOMAIN, _STATUS, BETTER, _SOURCE),
+)
 
 
 def attempts_demands(_: Params) -> Demanded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analysis.readers.canonical import BETTER
 from analysis.schema import Column, Demanded, Schema
 
 from .parameters import Params
@@ -39,7 +40,7 @@ _MEASURES = (
     Column(name="input_tokens", kind="number", help="Tokens of the prompt", low=0, high=1e9),
     Column(name="output_tokens", kind="number", help="Tokens of the answer", low=0, high=1e9),
     Column(name="cost_usd", kind="number", help="Cost of the request", low=0, high=1e7),
-    Column(name="latency_s", kind="number", help="Seconds until the answer is complete", low=0, high=1e7),
+    Column(name="latency_s", kind="number", help="Seconds until the answer is complete", low=0, high=1e7, unit="s"),
     Column(name="output_chars", kind="number", help="Characters of the answer", low=0, high=1e9),
 )
 _SOURCE = Column(name="source", kind="text", help="Where the row comes from; shown on the page")
@@ -47,6 +48,7 @@ _SOURCE = Column(name="source", kind="text", help="Where the row comes from; sho
 ITEMS = Schema(
     name="items",
     measure="value",
+    reads="attempts",
     columns=(
         _MODEL,
         _ITEM,
@@ -56,6 +58,7 @@ ITEMS = Schema(
         _METRIC,
         _VALUE,
         _STATUS,
+        BETTER,
         *_MEASURES,
         Column(name="cluster", kind="text", help="Items that belong together are resampled together"),
         Column(
@@ -69,13 +72,14 @@ ITEMS = Schema(
 SUITES = Schema(
     name="suites",
     measure="value",
+    reads="attempts",
     columns=(
         Column(
             name="suite",
             kind="text",
             help="The suite: adjacent tasks, safety",
             required=True,
-            aliases=("benchmark", "set"),
+            aliases=("benchmark", "set", "task"),
         ),
         _MODEL,
         _ITEM,
@@ -83,12 +87,14 @@ SUITES = Schema(
         _METRIC,
         _VALUE,
         _STATUS,
+        BETTER,
         _SOURCE,
     ),
 )
 JUDGEMENTS = Schema(
     name="judgements",
     measure="len_a",
+    reads="judgements",
     columns=(
         _ITEM,
         Column(

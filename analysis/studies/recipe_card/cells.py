@@ -20,6 +20,7 @@ from .parameters import Params
 RUNS = Schema(
     name="runs",
     measure="score",
+    reads="reruns",
     columns=(
         Column(
             name="model",

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.errors import Fault, InputError, ParameterError, plain
-from analysis.inputs import Input, close_match
+from analysis.errors import Fault, InputError, ParameterError, close_match, plain
+from analysis.inputs import Input
 from analysis.schema import Column, Demanded, Schema
 
 from .parameters import Params
@@ -21,6 +21,7 @@ ATTEMPT = "\x1f"  # parts prompt and attempt; no cell of a table holds it
 SCORES = Schema(
     name="scores",
     measure="value",
+    reads="attempts",
     columns=(
         Column(
             name="model",

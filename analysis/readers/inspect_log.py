@@ -1,0 +1,346 @@
+"""Logs of Inspect: ``.eval`` archives and ``.json`` files, finished, stopped or crashed.
+
+One row per sample, epoch and score. The log states counts and metrics, which are computed again with Inspect's own reading
+of its letters; the rows keep to what is certain: ``C`` is 1, ``I`` is 0, and ``P`` or any other text is asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.errors import plain
+from analysis.readers.account import Account, Choices
+from analysis.readers.canonical import Rows
+from analysis.readers.inspect_metrics import Stated, compare
+from analysis.readers.inspect_zip import Container
+from analysis.readers.json_records import loads
+from analysis.readers.lines import whole_text
+from analysis.readers.raw import RawTable, cell_text, data_suffix
+from analysis.readers.seeds import SeedFolders
+from analysis.readers.values import items, mapping, number, record, score_cell, text
+
+LETTERS = {"C": "1", "I": "0"}
+JOURNAL = re.compile(r"_journal/summaries/(\d+)\.json")
+SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
+EDITED = re.compile(r'(?<!\\)"history"\s*:\s*\[\s*\{')
+EDITS_LIMIT = 64 << 20  # bytes of samples that are looked through for edited scores
+SLICE_WIDTH = 80
+SETTINGS = (
+    "task_version",
+    "task_args",
+    "solver",
+    "solver_args",
+    "dataset",
+    "model_args",
+    "model_generate_config",
+    "config",
+)
+SEEDS = frozenset({"seed", "sample_ids", "shuffled", "sample_shuffle", "log_shared", "log_realtime", "log_images"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """One log: its header and one record per sample and epoch."""
+
+    path: Path
+    header: Mapping[str, Any]
+    samples: Sequence[Mapping[str, Any]]
+    whole: bool
+
+    @property
+    def eval(self) -> Mapping[str, Any]:
+        """What was run."""
+        return mapping(self.header.get("eval"))
+
+    @property
+    def status(self) -> str:
+        """``started success cancelled error``; a log without its header was never finished."""
+        return text(self.header.get("status")) or "started"
+
+    @property
+    def model(self) -> str:
+        """The model that was evaluated."""
+        return text(self.eval.get("model"))
+
+    @property
+    def created(self) -> tuple[str, str]:
+        """Sorting key by time."""
+        return text(self.eval.get("created")), self.path.name
+
+    @property
+    def scores(self) -> Sequence[Any]:
+        """The scores that the header states."""
+        return items(mapping(self.header.get("results")).get("scores"))
+
+    @property
+    def epochs(self) -> int:
+        """Attempts at every sample."""
+        return int(number(mapping(self.eval.get("config")).get("epochs")) or 1)
+
+    def settings(self) -> dict[str, str]:
+        """What must not vary between the runs of one model; seeds may."""
+        held = {name: self.eval.get(name) for name in SETTINGS} | {"plan": self.header.get("plan")}
+        return {name: cell_text(_without_seeds(value)) for name, value in held.items()}
+
+
+def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
+    """One row per sample, epoch and score of every log."""
+    choices = Choices(account.ask, task="task", metric="score")
+    logs = _latest([log for path in paths if (log := read_log(path, account)) is not None], account)
+    for log, before in _offsets(logs, account):
+        _check(log, account)
+        rows = Rows(log.path)
+        names = _names(log)
+        for place, sample in enumerate(log.samples, start=1):
+            for name in names:
+                _add(f"sample {place}", sample, name, log, before, choices, rows, account)
+        yield rows.take(("model", "item_id", "attempt", "metric", "value", "status"))
+    account.choose(choices)
+    account.close()
+
+
+def reruns(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
+    """One row per log and stated metric: the final score of one training run, named by its folders."""
+    choices = Choices(account.ask, task="task", metric="metric")
+    folders = SeedFolders(account.ask.roots)
+    for path in paths:
+        log = read_log(path, account)
+        if log is None:
+            continue
+        _check(log, account)
+        recipe, seed = folders.place(path.parent, path, account)
+        rows = Rows(path)
+        task = text(log.eval.get("task"))
+        stated = Stated.all(log.scores)
+        for one in stated:
+            choices.saw(task, one.name, score=one.value)
+            if choices.wants(task, one.name):
+                cells = {"model": recipe, "seed": seed, "task": task, "metric": one.name, "status": "ok"}
+                cells |= {"score": "" if one.value is None else repr(one.value), "n_items": str(len(_ids(log)))}
+                rows.add(f"results, {plain(one.name)}", cells)
+        if not stated:
+            cells = {"model": recipe, "seed": seed, "task": task, "status": "failed"}
+            rows.add("results", cells | {"reason": f"status {log.status}, no metric"})
+        yield rows.take(("score",))
+    yield from folders.without_result(account)
+    account.choose(choices)
+    account.close()
+
+
+def read_log(path: Path, account: Account) -> Log | None:
+    """A log from its file; None, with a fault, when it is none."""
+    with account.opened(path) as data:
+        if data_suffix(path) == ".eval":
+            return _from_archive(path, Container(data), account)
+        held = loads(path, whole_text(data))
+    if not isinstance(held, dict) or not isinstance(held.get("eval"), dict):
+        account.fault(path, "is no log of Inspect", "It has no object `eval`.")
+        return None
+    samples = [record(sample, path.name, f"sample {i}") for i, sample in enumerate(items(held.get("samples")), start=1)]
+    header = {name: value for name, value in held.items() if name != "samples"}
+    edited = sum(
+        bool(items(mapping(score).get("history"))) for s in samples for score in mapping(s.get("scores")).values()
+    )
+    _say_edited(path, edited, account)
+    return Log(path=path, header=header, samples=samples or _reduced(path, header, account), whole=True)
+
+
+def _from_archive(path: Path, archive: Container, account: Account) -> Log:
+    """The cheap way first: the header and the summaries; what a crash left out comes from the journal."""
+
+    def parsed(name: str) -> Any:
+        return loads(path, archive.read(name), plain(name))
+
+    names = list(archive.members)
+    whole = "header.json" in archive.members
+    start = next((name for name in ("header.json", "_journal/start.json") if name in archive.members), None)
+    if start is None:
+        account.fault(path, "holds neither header.json nor _journal/start.json", "Is it a log of Inspect?")
+    header = record(parsed(start), path.name, start) if start else {}
+    members = [name for name in names if SAMPLE.fullmatch(name)]
+    if "summaries.json" in archive.members:
+        found = [("summaries.json", parsed("summaries.json"))]
+    else:
+        pieces = sorted((int(match.group(1)), name) for name in names if (match := JOURNAL.fullmatch(name)))
+        found = [(name, parsed(name)) for _, name in pieces] or [(name, [parsed(name)]) for name in members]
+    samples = [record(one, path.name, plain(name)) for name, listed in found for one in items(listed)]
+    chunked = any(name.startswith("samples/") and not SAMPLE.fullmatch(name) for name in names)
+    if not chunked:
+        account.agree(path, "samples", len(members), len(samples))
+    if sum(archive.members[name].file_size for name in members) <= EDITS_LIMIT:
+        held = [mapping(parsed(name)) for name in members if EDITED.search(archive.read(name))]
+        edits = [items(mapping(score).get("history")) for s in held for score in mapping(s.get("scores")).values()]
+        _say_edited(path, sum(map(bool, edits)), account)
+    else:
+        account.note(f"{plain(path.name)} was not looked through for edited scores: its samples are large")
+    return Log(path=path, header=header, samples=samples, whole=whole)
+
+
+def _say_edited(path: Path, count: int, account: Account) -> None:
+    if count:
+        account.note(
+            f"{count} score{'s' * (count != 1)} of {plain(path.name)} were edited after the run; the last value counts"
+        )
+
+
+def _reduced(path: Path, header: Mapping[str, Any], account: Account) -> list[Mapping[str, Any]]:
+    """Samples of a log without any, from the reduced values, which are the scores themselves when there was one epoch."""
+    config = mapping(mapping(header.get("eval")).get("config"))
+    reductions = items(header.get("reductions")) or items(mapping(header.get("results")).get("sample_reductions"))
+    if not reductions or (number(config.get("epochs")) or 1) != 1:
+        return []
+    samples: dict[str, dict[str, Any]] = {}
+    for reduction in map(mapping, reductions):
+        for one in map(mapping, items(reduction.get("samples"))):
+            item = text(one.get("sample_id"))
+            held = samples.setdefault(item, {"id": item, "epoch": "1", "scores": {}})
+            held["scores"][text(reduction.get("scorer"))] = {"value": one.get("value")}
+    account.note(f"{plain(path.name)} holds no samples; its scores are the reduced ones, the same with one epoch")
+    return list(samples.values())
+
+
+def _latest(logs: Sequence[Log], account: Account) -> list[Log]:
+    """Of the logs of one task that was retried the latest that succeeded; the same run in two files is refused."""
+    by_task: dict[str, list[Log]] = {}
+    for log in logs:
+        by_task.setdefault(text(log.eval.get("task_id")) or str(log.path), []).append(log)
+    chosen = []
+    for tries in by_task.values():
+        last = max(tries, key=lambda log: (log.status == "success", log.created))
+        chosen.append(last)
+        for other in tries:
+            if other is last:
+                continue
+            same = [text(log.eval.get("eval_id")) or log.created[0] for log in (other, last)]
+            if same[0] == same[1]:
+                fix = "Give one of them."
+                account.fault(other.path, f"is the same run as {plain(last.path.name)}", fix)
+            else:
+                count = f"{len(other.samples):,} samples, status {plain(other.status)}"
+                account.note(f"left out: {plain(other.path.name)} ({count}), tried again in {plain(last.path.name)}")
+    return sorted(chosen, key=lambda log: [log is not other for other in logs])
+
+
+def _offsets(logs: Sequence[Log], account: Account) -> list[tuple[Log, int]]:
+    """Every log with the attempts that earlier runs of the same model on the same task made; settings may not differ."""
+    arms: dict[tuple[str, str], list[Log]] = {}
+    for log in logs:
+        arms.setdefault((log.model, text(log.eval.get("task"))), []).append(log)
+    out = []
+    for (model, task), arm in arms.items():
+        runs = sorted(arm, key=lambda log: log.created)
+        before = 0
+        for log in runs:
+            mine, theirs = runs[0].settings(), log.settings()
+            if differ := [name for name in mine if mine[name] != theirs[name]]:
+                what = f"{plain(model)} was run on {plain(task)} with another {', '.join(differ)} in {plain(runs[0].path.name)}"
+                account.fault(log.path, what, "Give the runs of one configuration only.")
+            out.append((log, before))
+            before += log.epochs
+    return out
+
+
+def _check(log: Log, account: Account) -> None:
+    """What the log states of itself, against what it holds."""
+    planned = len(items(mapping(log.eval.get("dataset")).get("sample_ids"))) * log.epochs
+    if planned and len(log.samples) < planned:
+        what = f"the run was cut short (status {plain(log.status)}): {len(log.samples):,} of {planned:,} attempts are there"
+        account.doubt(log.path, what)
+    elif not log.whole:
+        account.note(f"{plain(log.path.name)} has no header: the run crashed, and no metric is stated")
+    elif log.status != "success":
+        account.note(f"status of {plain(log.path.name)}: {plain(log.status)}")
+    if log.header.get("invalidated") is True:
+        account.doubt(log.path, "somebody marked the log, or a sample of it, as invalid")
+    results = mapping(log.header.get("results"))
+    account.agree(log.path, "total_samples", number(results.get("total_samples")), len(log.samples))
+    compare(log.path, log.scores, log.samples, account)
+
+
+def _names(log: Log) -> list[str]:
+    """The scores of a log; of a score with several values one name each, and its own only where it has a value too."""
+    names: dict[str, None] = {}
+    bare: dict[str, bool] = {}
+    for sample in log.samples:
+        for scorer, score in mapping(sample.get("scores")).items():
+            value = mapping(score).get("value")
+            if isinstance(value, dict):
+                names |= dict.fromkeys(f"{scorer}/{key}" for key in value)
+            else:
+                bare[scorer] = bare.get(scorer, False) or bool(score_cell(value))
+    split = {name.partition("/")[0] for name in names}
+    names |= dict.fromkeys(scorer for scorer, valued in bare.items() if valued or scorer not in split)
+    return list(names) or [text(mapping(score).get("name")) for score in log.scores] or [""]
+
+
+def _add(
+    place: str,
+    sample: Mapping[str, Any],
+    name: str,
+    log: Log,
+    before: int,
+    choices: Choices,
+    rows: Rows,
+    account: Account,
+) -> None:
+    task, item = text(log.eval.get("task")), text(sample.get("id"))
+    value, here = _value(sample, name)
+    cell = LETTERS.get(value, score_cell(value)) if isinstance(value, str) else score_cell(value)
+    error = sample.get("error")
+    wrong = text(mapping(error).get("message")) if isinstance(error, dict) else text(error)
+    choices.saw(task, name, score=number(cell))
+    if not choices.wants(task, name):
+        return
+    if isinstance(value, list | dict):
+        account.unscorable(log.path, place, name, cell)
+    limit = sample.get("limit")
+    limit = text(mapping(limit).get("type")) if isinstance(limit, dict) else text(limit)
+    usage = mapping(mapping(sample.get("model_usage")).get(log.model))
+    reasons = [
+        wrong,
+        f"limit reached: {limit}" if limit else "",
+        "" if cell or wrong or here else "no score of this name",
+    ]
+    cells = {
+        "run_id": f"{text(log.eval.get('eval_id')) or text(log.eval.get('task_id'))} {log.model}",
+        "model": log.model,
+        "task": task,
+        "item_id": f"{task}/{item}" if choices.several("task") else item,
+        "attempt": str(before + int(number(sample.get("epoch")) or 1)),
+        "metric": name,
+        "value": cell,
+        "status": "scored" if cell else "error" if wrong else "unscored",
+        "reason": "; ".join(filter(None, reasons)),
+        "input_tokens": text(usage.get("input_tokens")),
+        "output_tokens": text(usage.get("output_tokens")),
+        "latency_s": text(sample.get("working_time")) or text(sample.get("total_time")),
+    }
+    for key, held in mapping(sample.get("metadata")).items():
+        if (told := text(held)) and len(told) <= SLICE_WIDTH:
+            cells[f"slice.{key}"] = told
+    rows.add(place, cells)
+
+
+def _value(sample: Mapping[str, Any], name: str) -> tuple[Any, bool]:
+    """The value of a score, and whether the sample has one of that name."""
+    scores = mapping(sample.get("scores"))
+    scorer, _, key = name.partition("/")
+    if name in scores:
+        value = mapping(scores[name]).get("value")
+        return (None, False) if isinstance(value, dict) else (value, True)
+    value = mapping(scores.get(scorer)).get("value")
+    return (value.get(key), key in value) if isinstance(value, dict) else (None, False)
+
+
+def _ids(log: Log) -> set[str]:
+    return {text(sample.get("id")) for sample in log.samples}
+
+
+def _without_seeds(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_seeds(held) for name, held in value.items() if name not in SEEDS}
+    return [_without_seeds(held) for held in value] if isinstance(value, list) else value

@@ -1,0 +1,354 @@
+"""Logs of EleutherAI's lm-evaluation-harness: ``samples_*.jsonl`` beside ``results_*.json``.
+
+A samples file holds one object per document and filter, with one key per metric. The results file of the same run names the
+model and states means and counts, which are computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from analysis.errors import plain
+from analysis.readers.account import Account, Again, Choices
+from analysis.readers.canonical import Rows
+from analysis.readers.files import DataFile
+from analysis.readers.json_records import loads
+from analysis.readers.lines import text_lines, whole_text
+from analysis.readers.pairing import Pairing
+from analysis.readers.raw import STRETCH, RawTable, cell_text, data_suffix, stem
+from analysis.readers.seeds import SeedFolders
+from analysis.readers.values import items, mapping, number, record, score_cell, text
+
+NO_METRIC = frozenset(
+    [
+        "doc_id",
+        "doc",
+        "target",
+        "arguments",
+        "resps",
+        "filtered_resps",
+        "filter",
+        "metrics",
+        "doc_hash",
+        "prompt_hash",
+        "target_hash",
+        "task_name",
+    ]
+)
+AVERAGED = frozenset(["acc", "acc_norm", "exact_match", "em", "acc_all", "acc_mutual_info"])
+"""Metrics that are means over documents where the results do not say how they were aggregated."""
+
+SETTINGS = ("model", "model_args", "limit", "gen_kwargs", "num_fewshot")
+DATED = re.compile(r"_(\d{4}-\d\d-\d\dT[\d-]+(?:\.\d+)?)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """A results file: what it says of one run."""
+
+    path: Path
+    date: str
+    held: Mapping[str, Any]
+
+    @property
+    def model(self) -> str:
+        """The model's name among its arguments; where there is none the harness draws one at random, so that is the last."""
+        config = mapping(self.held.get("config"))
+        return _argument(config.get("model_args")) or text(config.get("model")) or text(self.held.get("model_name"))
+
+    def of(self, section: str, task: str) -> Any:
+        """What a section says of a task."""
+        return mapping(self.held.get(section)).get(task)
+
+    def means(self, task: str) -> Iterator[tuple[str, str, Any]]:
+        """Metric, filter and value of every aggregate; before 0.4 there was no filter in the key."""
+        for key, value in mapping(self.of("results", task)).items():
+            metric, _, kept = key.partition(",")
+            if is_metric(metric):
+                yield metric, kept or "none", value
+
+    def settings(self, task: str) -> dict[str, str]:
+        """What must not vary between the runs of one model; seeds may."""
+        config = mapping(self.held.get("config"))
+        found = {name: cell_text(_without_seeds(config.get(name))) for name in SETTINGS}
+        found |= {name: cell_text(self.of(name, task)) for name in ("n-shot", "versions")}
+        found["chat_template_sha"] = cell_text(self.held.get("chat_template_sha"))
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """A samples file, with the results of its run where they are there; ``attempt`` numbers the runs of a model."""
+
+    path: Path
+    task: str
+    date: str
+    results: Results | None
+    attempt: int = 1
+
+    @property
+    def run(self) -> str:
+        """What tells this run from any other; no two models share one."""
+        return f"{self.results.model if self.results else self.path.parent.name} {self.date}".strip()
+
+
+def is_metric(name: str) -> bool:
+    """Whether a key of a sample or of the results is a metric; a standard error never is one (every_eval_ever PR 285)."""
+    return not (
+        name in NO_METRIC or name.endswith("_stderr") or name in {"alias", "sample_len", "sample_count", "name", " "}
+    )
+
+
+def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
+    """One row per document, filter and metric of every run."""
+    results, samples = _parted(paths, account)
+    if not samples:
+        for found in results:
+            account.fault(found.path, "holds means, no samples", "Run with --log_samples; give samples_*.jsonl too.")
+    files = _numbered([_samples(path, results) for path in samples], account)
+    choices = Choices(account.ask, "copies", task="task", filter="filter", metric="metric")
+    pairing = Pairing(account.ask, len(files))
+    answers: dict[tuple[str, str, int], str] = {}
+    for file in files:
+        run = _Run(file, choices, pairing)
+        yield from run.tables(account)
+        run.compare(account)
+        key = (file.results.model if file.results else file.path.parent.name, file.task, run.answers)
+        if key in answers:
+            account.copied(file.path, f"{answers[key]} holds the same answers to every document")
+        answers.setdefault(key, file.path.name)
+    account.choose(choices)
+    if (again := pairing.again()) and not account.faults:
+        raise Again(again)
+    for note in pairing.notes():
+        account.note(note)
+    used = {file.results.path for file in files if file.results}
+    for found in results:
+        if found.path not in used:
+            account.note(f"{plain(found.path.name)} has no samples here; nothing of it is used")
+    account.close()
+
+
+def reruns(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
+    """One row per results file, task and metric: the final score of one training run, named by its folders."""
+    results, _ = _parted(paths, account)
+    choices = Choices(account.ask, task="task", metric="metric")
+    folders = SeedFolders(account.ask.roots)
+    for found in results:
+        folder = found.path.parent
+        if folder.name == text(found.held.get("model_name_sanitized")):
+            folder = folder.parent  # the harness makes a folder of the model's name inside the given one
+        recipe, seed = folders.place(folder, found.path, account)
+        rows = Rows(found.path)
+        for task in mapping(found.held.get("results")):
+            settings = {name: held for name, held in found.settings(task).items() if name != "model_args"}
+            for metric, kept, value in found.means(task):
+                name = metric if kept == "none" else f"{metric},{kept}"
+                choices.saw(task, name, score=number(value))
+                if choices.wants(task, name):
+                    cells = {"model": recipe, "seed": seed, "task": task, "metric": name, "score": score_cell(value)}
+                    cells |= {"status": "ok", "config": hashlib.sha256(repr(settings).encode()).hexdigest()[:12]}
+                    cells |= {"n_items": text(mapping(found.of("n-samples", task)).get("effective"))}
+                    rows.add(f"results.{plain(task)}", cells)
+        yield rows.take()
+    yield from folders.without_result(account)
+    account.choose(choices)
+    account.close()
+
+
+class _Run:
+    """The rows of one samples file, and what was counted on the way."""
+
+    def __init__(self, file: Samples, choices: Choices, pairing: Pairing) -> None:
+        self.file, self.choices, self.pairing = file, choices, pairing
+        self.sums: dict[tuple[str, str], list[float]] = {}  # (metric, filter) -> rows with a number, their sum
+        self.documents: Counter[str] = Counter()  # filter -> rows with a metric
+        self.answers = 0
+
+    def tables(self, account: Account) -> Iterator[RawTable]:
+        rows = Rows(self.file.path)
+        columns = ("item_id", "attempt", "metric", "value", "status", *(("model",) if self.file.results else ()))
+        with account.opened(self.file.path) as data:
+            for place, sample in _records(data):
+                self._add(place, record(sample, self.file.path.name, place), rows, account)
+                if len(rows) >= STRETCH:
+                    yield rows.take(columns)
+        yield rows.take(columns)
+
+    def _add(self, place: str, sample: Mapping[str, Any], rows: Rows, account: Account) -> None:
+        file = self.file
+        kept = text(sample.get("filter")) or "none"
+        document, digest = text(sample.get("doc_id")), text(sample.get("doc_hash"))
+        if not document:
+            account.fault(file.path, "the sample has no doc_id", "The line may be cut short.", place)
+        if account.ask.by_content and not digest:
+            account.fault(file.path, "ids do not agree between the files, and this sample has no doc_hash", "", place)
+        self.pairing.saw(file.path, file.task, document, digest)
+        stated = sample.get("metrics")
+        names = [text(name) for name in stated] if isinstance(stated, list) else [n for n in sample if is_metric(n)]
+        if names:
+            self.documents[kept] += 1
+        answer = cell_text(sample.get("resps", sample.get("filtered_resps")))
+        self.answers ^= hash((digest or document, kept, answer, *(cell_text(sample.get(name)) for name in names)))
+        item = self.pairing.name(document, digest)
+        if self.choices.several("task"):
+            item = f"{file.task}/{item}"
+        for name in names:
+            value = sample.get(name)
+            held = self.sums.setdefault((name, kept), [0, 0.0])
+            if (score := number(value)) is not None:
+                held[0], held[1] = held[0] + 1, held[1] + score
+            self.choices.saw(file.task, kept, name, score=score)
+            if not self.choices.wants(file.task, kept, name):
+                continue
+            cell = score_cell(value)
+            if isinstance(value, list | dict):
+                account.unscorable(file.path, place, name, cell)
+            cells = {
+                "run_id": file.run,
+                "model": file.results.model if file.results else "",
+                "task": file.task,
+                "item_id": item,
+                "attempt": str(file.attempt),
+                "metric": name if kept == "none" else f"{name},{kept}",
+                "value": cell,
+                "status": "scored" if cell else "unscored",
+                "output_chars": _length(sample.get("resps")),
+                "item_hash": digest,
+                "prompt_hash": text(sample.get("prompt_hash")),
+                "better": self._better(name),
+            }
+            rows.add(place, cells)
+
+    def _better(self, metric: str) -> str:
+        """Which way is better, where the results say that it is down."""
+        stated = mapping(self.file.results.of("higher_is_better", self.file.task)) if self.file.results else {}
+        return "lower" if stated.get(metric) is False else ""
+
+    def compare(self, account: Account) -> None:
+        """Means and counts that the results state, computed again."""
+        found = self.file.results
+        if found is None:
+            return
+        path, task = found.path, self.file.task
+        effective = number(mapping(found.of("n-samples", task)).get("effective"))
+        for kept, rows in self.documents.items():
+            account.agree(path, "n-samples", effective, rows, f"{plain(task)} ({plain(kept)})")
+        config = mapping(found.of("configs", task))
+        aggregated = {
+            text(m.get("metric")): text(m.get("aggregation")) for m in map(mapping, items(config.get("metric_list")))
+        }
+        for metric, kept, value in found.means(task):
+            averaged = aggregated.get(metric, "mean" if metric in AVERAGED else "") == "mean"
+            if (metric, kept) in self.sums and averaged and number(value) is not None:
+                count, total = self.sums[metric, kept]
+                name = metric if kept == "none" else f"{metric},{kept}"
+                account.agree(path, plain(name), number(value), total / count if count else None, plain(task))
+            elif number(value) is not None:
+                account.note(f"{plain(metric)} of {plain(task)} is stated and not computed again: it is no plain mean")
+        self._say(config, account)
+
+    def _say(self, config: Mapping[str, Any], account: Account) -> None:
+        assert self.file.results is not None  # noqa: S101
+        limit = text(mapping(self.file.results.held.get("config")).get("limit"))
+        if limit:
+            account.note(f"limit {plain(limit)}: the first documents of {plain(self.file.task)}, not a random sample")
+        repeats = number(config.get("repeats"))
+        if repeats and repeats > 1:
+            account.note(f"repeats {repeats:g}: the log holds the score of one answer per document, not of each repeat")
+
+
+def _parted(paths: Sequence[Path], account: Account) -> tuple[list[Results], list[Path]]:
+    """Results files, parsed, and samples files."""
+    results, samples = [], []
+    for path in paths:
+        if data_suffix(path) in {".jsonl", ".ndjson"}:
+            samples.append(path)
+            continue
+        with account.opened(path) as data:
+            held = loads(path, whole_text(data))
+        if isinstance(held, dict) and isinstance(held.get("results"), dict):
+            results.append(Results(path=path, date=_date(path), held=held))
+        else:
+            account.fault(path, "is no results file of lm-evaluation-harness", "It has no object `results`.")
+    return results, samples
+
+
+def _samples(path: Path, results: Sequence[Results]) -> Samples:
+    """The samples file with the results of the same folder and date, or of the only run in its folder."""
+    date = _date(path)
+    beside = [found for found in results if found.path.parent == path.parent]
+    same = [found for found in beside if found.date == date] or (beside if len(beside) == 1 else [])
+    run = same[0] if len(same) == 1 else None
+    name = DATED.sub("", stem(path)).removeprefix("samples_")
+    known = list(mapping(run.held.get("results"))) if run else []
+    fitting = [task for task in known if name == task or name.endswith(f"_{task}")]  # old names begin with the model
+    return Samples(path=path, task=max(fitting, key=len, default=name), date=date, results=run)
+
+
+def _numbered(files: Sequence[Samples], account: Account) -> list[Samples]:
+    """The runs of one model on one task numbered by date; their settings may not differ."""
+    out: list[Samples] = []
+    arms: dict[tuple[str, str], list[Samples]] = {}
+    for file in files:
+        arms.setdefault((file.results.model if file.results else str(file.path), file.task), []).append(file)
+    for (model, task), arm in arms.items():
+        runs = sorted(arm, key=lambda file: (file.date, str(file.path)))
+        first = runs[0].results
+        for other in (run.results for run in runs[1:]):
+            if first is None or other is None:
+                continue
+            mine, theirs = first.settings(task), other.settings(task)
+            differ = [f"{k} {mine[k] or 'none'} and {theirs[k] or 'none'}" for k in mine if mine[k] != theirs[k]]
+            if differ:
+                what = f"{plain(model)} was run on {plain(task)} with other settings in {plain(first.path.name)}: "
+                account.fault(other.path, what + plain("; ".join(differ)), "Give the runs of one configuration only.")
+        out += [replace(file, attempt=number) for number, file in enumerate(runs, start=1)]
+    return out
+
+
+def _records(data: DataFile) -> Iterator[tuple[str, Any]]:
+    """Place and sample of every line; harness 0.4.0 wrote one JSON list under the same suffix."""
+    lines = text_lines(data)
+    for count, line in lines:
+        if count == 1 and line.lstrip().startswith("["):
+            listed = loads(data.path, line + "".join(more for _, more in lines))
+            yield from ((f"record {i}", sample) for i, sample in enumerate(listed, start=1))
+        elif line.strip():
+            yield f"line {count}", loads(data.path, line, f"line {count}")
+
+
+def _date(path: Path) -> str:
+    found = DATED.search(stem(path))
+    return found.group(1) if found else ""
+
+
+def _argument(arguments: Any) -> str:
+    """The model's name among ``model_args``, an object or ``pretrained=x,dtype=y``."""
+    if isinstance(arguments, str):
+        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
+    names = ("peft", "delta", "pretrained", "model", "path", "engine")
+    return next((text(mapping(arguments)[name]) for name in names if mapping(arguments).get(name)), "")
+
+
+def _without_seeds(arguments: Any) -> Any:
+    if isinstance(arguments, str):
+        return ",".join(part for part in arguments.split(",") if "seed" not in part.partition("=")[0])
+    return (
+        {key: held for key, held in arguments.items() if "seed" not in key}
+        if isinstance(arguments, dict)
+        else arguments
+    )
+
+
+def _length(responses: Any) -> str:
+    """Characters of the first answer, where it is text and no log-likelihood."""
+    for _ in range(2):
+        responses = responses[0] if isinstance(responses, list) and responses else None
+    return str(len(responses)) if isinstance(responses, str) else ""

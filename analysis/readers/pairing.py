@@ -1,0 +1,58 @@
+"""How the items of several runs are matched: by id where the ids agree with the content, by content where they do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from analysis.readers.account import Ask
+
+SHOWN = 16  # hexadecimal digits of a digest that stands for an id
+
+
+class Pairing:
+    """Ids and digests of the items of every file; a position is never used.
+
+    The harness gave wrong ids to documents that were chosen by ``--samples`` in no order (lm-evaluation-harness #4084), and
+    a new version of a task puts other documents under the old ids.
+    """
+
+    def __init__(self, ask: Ask, files: int) -> None:
+        self._ask = ask
+        self._alone = files < 2  # nothing to pair with
+        self._by_file: dict[tuple[str, Path], dict[str, str]] = {}
+
+    def saw(self, path: Path, task: str, item: str, digest: str) -> None:
+        """Note an item of a file."""
+        if digest and not self._alone:
+            self._by_file.setdefault((task, path), {})[item] = digest[:SHOWN]
+
+    def name(self, item: str, digest: str) -> str:
+        """What the item is called in the table."""
+        return digest[:SHOWN] if self._ask.by_content and digest else item
+
+    def again(self) -> Ask | None:
+        """How to read once more when ids and content do not agree between files; None when they do."""
+        return replace(self._ask, by_content=True) if not self._ask.by_content and self._moved() else None
+
+    def notes(self) -> list[str]:
+        """What the reconciliation line says of it."""
+        moved = self._moved()
+        if not moved:
+            return []
+        return [f"{moved} id{'s' * (moved != 1)} stand for other content in another file: items are paired by content"]
+
+    def _moved(self) -> int:
+        """Ids with two contents, and contents whose ids differ between the files that hold them."""
+        by_id: dict[tuple[str, str], set[str]] = {}
+        by_content: dict[tuple[str, str], set[frozenset[str]]] = {}
+        for (task, _), digests in self._by_file.items():
+            ids: dict[str, set[str]] = {}
+            for item, digest in digests.items():
+                by_id.setdefault((task, item), set()).add(digest)
+                ids.setdefault(digest, set()).add(item)
+            for digest, held in ids.items():
+                by_content.setdefault((task, digest), set()).add(frozenset(held))
+        moved = {key for key, held in by_id.items() if len(held) > 1}
+        moved |= {(task, min(min(held) for held in found)) for (task, _), found in by_content.items() if len(found) > 1}
+        return len(moved)

@@ -1,0 +1,68 @@
+"""From what a user names to the files that are meant."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from analysis.errors import Fault, InputError, plain, raise_all
+from analysis.readers.raw import data_suffix
+from analysis.readers.tabular import SUFFIXES
+
+LOG_SUFFIXES = (".eval",)
+REPORT = {"report.ipynb", "result.json"}
+"""Names by which a folder is known as a report."""
+
+
+def expand(paths: Iterable[str | Path]) -> list[Path]:
+    """Files behind paths, folders and patterns, each once, in a stable order.
+
+    A folder stands for its data files at any depth; names that begin with a dot, where editors keep their copies, links
+    to folders and reports are passed over.
+
+    Raises
+    ------
+    InputError
+        When there is no path, a path does not exist or a folder holds no data file.
+    """
+    found: dict[Path, Path] = {}
+    faults: list[Fault] = []
+    for given in paths:
+        what = "no such file"
+        try:
+            path = Path(given)
+            if path.is_dir():
+                what, matches = "the folder holds no data file", _inside(path)
+            elif path.exists() and not path.is_file():
+                what, matches = "not a regular file", []
+            elif path.exists():
+                matches = [path]
+            else:
+                matches = sorted(Path(name) for name in glob.glob(str(given)))  # noqa: PTH207  (absolute patterns too)
+            matches = [match for match in matches if match.is_file()]
+        except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+            what, matches = f"cannot be read ({plain(getattr(error, 'strerror', error))})", []
+        if not matches:
+            faults.append(
+                Fault(file=str(given), what=what, fix=f"Known kinds: {' '.join((*SUFFIXES, *LOG_SUFFIXES))}.")
+            )
+        for match in matches:
+            found.setdefault(match.resolve(), match)
+    if not found and not faults:
+        faults.append(Fault(what="no file was given", fix="Give at least one."))
+    raise_all(InputError, faults)
+    return list(found.values())
+
+
+def _inside(folder: Path) -> list[Path]:
+    found = []
+    for place, folders, names in os.walk(folder):
+        if set(names) >= REPORT:
+            folders.clear()  # a report of ours is no data
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        files = (Path(place) / name for name in sorted(names) if not name.startswith("."))
+        found += [file for file in files if data_suffix(file) in {*SUFFIXES, *LOG_SUFFIXES} and file.is_file()]
+    return found
