@@ -76,12 +76,13 @@ def ask(
     slug: str,
     data: Sequence[str],
     maps: Sequence[str],
-    chosen: Sequence[str],
-    accept_mismatch: bool,
     options: Sequence[str],
     files: Sequence[str],
     rule: str | None,
     label: str | None,
+    *,
+    chosen: Sequence[str] = (),
+    accept_mismatch: bool = False,
 ) -> Asked:
     """Resolve options and read the inputs; every fault of the call is raised at once.
 
