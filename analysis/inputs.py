@@ -21,6 +21,9 @@ from analysis.readers.tabular import raw_tables
 from analysis.reconciliation import counted, line
 from analysis.schema import Demanded, Schema
 
+UNEXPLAINED = {"", "no reason given", "scored", "ok", "unscored"}
+"""What a status says of a row without a score when it names no failure of the system."""
+
 LONGEST_NUMBER = 18  # digits of an id that is sorted as a number
 
 
@@ -238,6 +241,16 @@ def _checked(
     if not len(typed):
         raise InputError(Fault(file=schema.name, what="no row passed the filter", fix="Check `filter:` in -f."))
     counts = counted(typed, schema, len(files), read_rows, notes)
+    if (
+        schema.reads == "attempts"
+        and counts.lost
+        and sum(counts.lost.values()) == len(typed)
+        and not set(counts.lost) - UNEXPLAINED
+    ):
+        what = f"0 of {len(typed):,} rows hold a {schema.measure}"
+        raise InputError(
+            Fault(file=schema.name, what=what, fix="Nothing was measured, so that nothing can be decided.")
+        )
     return Input(
         name=schema.name,
         frame=typed,

@@ -20,6 +20,7 @@ from analysis.parameters import Given
 from analysis.present.format import safe_words
 from analysis.present.prose import Sentence
 from analysis.present.table import Table
+from analysis.readers.files import Advance
 from analysis.results import Outcome, StudyResult, dumps
 from analysis.rules import Rule
 from analysis.schema import Demanded, Schema
@@ -76,9 +77,13 @@ class Study:
         )
 
     def load(
-        self, data: Mapping[str, Sequence[str | Path]], params: BaseModel, layouts: Mapping[str, Layout] | None = None
+        self,
+        data: Mapping[str, Sequence[str | Path]],
+        params: BaseModel,
+        layouts: Mapping[str, Layout] | None = None,
+        advance: Advance | None = None,
     ) -> dict[str, Input]:
-        """Read and check every input; all faults of all inputs at once.
+        """Read and check every input; all faults of all inputs at once. ``advance`` is told how many bytes were read.
 
         Raises
         ------
@@ -95,6 +100,7 @@ class Study:
                     spec.schema,
                     layout=(layouts or {}).get(name),
                     demanded=spec.demands(params),
+                    advance=advance,
                 )
             except InputError as error:
                 faults += error.faults

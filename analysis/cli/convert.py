@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from analysis.cli.options import progress
 
 if TYPE_CHECKING:
     from analysis.layouts import Layout
@@ -55,24 +55,11 @@ def convert(format: str, paths: Sequence[str], out: str, no_progress: bool, tabl
         raise UsageError(Fault(place=f"-o {plain(out)}", what=what, fix="Name a file in a folder that is there."))
     kind = table or (next(iter(FORMATS[format].reads)) if format in FORMATS else "attempts")
     layout = _layout(given)
-    with progress(paths, shown=sys.stderr.isatty() and not no_progress) as advance:
+    with progress(paths, shown=not no_progress) as advance:
         line = converted(format, paths, target, table=kind, layout=layout, advance=advance)
     click.echo(line)
     click.echo(f"wrote {plain(out)}")
     return 0
-
-
-@contextmanager
-def progress(paths: Sequence[str], *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """A bar over the bytes of the files on standard error; nothing where it is not wanted."""
-    from analysis.readers.paths import expand
-
-    if not shown:
-        yield lambda _count: None
-        return
-    size = sum(file.stat().st_size for file in expand(paths))
-    with click.progressbar(length=size, label="reading", file=sys.stderr) as bar:
-        yield bar.update
 
 
 def _layout(given: Mapping[str, Any]) -> Layout:

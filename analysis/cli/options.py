@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from analysis.results import StudyResult
     from analysis.rules import Rule
     from analysis.study import Study
+
+WORTH_A_BAR = 20 << 20  # bytes; fewer are read in about a second
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -66,6 +70,7 @@ def study_options(command: Command, *, required: bool = True) -> Command:
             click.option("-f", "files", multiple=True, metavar="FILE", help="Parameters and column mappings, YAML."),
             click.option("--rule", metavar="RULE.yml", help="A decision rule that fixes parameters."),
             click.option("--label", metavar="NAME", help="Name of the report; derived when not given."),
+            click.option("--no-progress", is_flag=True, help="No progress bar, also on a terminal."),
         )
     ):
         command = option(command)
@@ -83,8 +88,9 @@ def ask(
     *,
     chosen: Sequence[str] = (),
     accept_mismatch: bool = False,
+    shown: bool = False,
 ) -> Asked:
-    """Resolve options and read the inputs; every fault of the call is raised at once.
+    """Resolve options and read the inputs; every fault of the call is raised at once. ``shown`` allows a progress bar.
 
     Raises
     ------
@@ -127,7 +133,8 @@ def ask(
     layouts = collected(parse_layouts, raw_layouts, "column mapping")
     raise_all(UsageError, faults)
     params, rule_read = resolved
-    inputs = study.load(paths, params, layouts)
+    with progress([path for named in paths.values() for path in named], shown=shown) as advance:
+        inputs = study.load(paths, params, layouts, advance)
     return Asked(
         study=study,
         data=paths,
@@ -138,6 +145,22 @@ def ask(
         label=label,
         inputs=inputs,
     )
+
+
+@contextmanager
+def progress(paths: Sequence[str], *, shown: bool) -> Iterator[Callable[[int], None]]:
+    """A bar over the bytes of the files, on a terminal and where reading takes a while; nothing otherwise."""
+    from analysis.readers.paths import expand
+
+    if not shown or not sys.stderr.isatty():
+        yield lambda _count: None
+        return
+    size = sum(file.stat().st_size for file in expand(paths))
+    if size < WORTH_A_BAR:
+        yield lambda _count: None
+        return
+    with click.progressbar(length=size, label="reading", file=sys.stderr) as bar:
+        yield bar.update
 
 
 def _add_path(study: Study, text: str, paths: dict[str, list[str]]) -> None:

@@ -58,7 +58,7 @@ def gate(study: str | None, label: str | None, stored: str | None, as_json: bool
     if stored is not None and not stored.strip():
         raise UsageError(Fault(place="--from", what="names no file", fix="Is a shell variable unset?"))
     if stored is not None:
-        if study is not None or label is not None or any(given.values()):
+        if study is not None or label is not None or any(given[name] for name in given if name != "no_progress"):
             raise UsageError(
                 Fault(place="--from", what="reads a finished result", fix="Leave the study and the data out.")
             )
@@ -88,7 +88,6 @@ def gate(study: str | None, label: str | None, stored: str | None, as_json: bool
 )
 @click.option("--gate", "gated", is_flag=True, help="Leave with the verdict's exit code.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the folder only.")
-@click.option("--no-progress", is_flag=True, help="No progress bar, also on a terminal.")
 def run(
     study: str,
     label: str | None,
@@ -113,7 +112,7 @@ def run(
         raise UsageError(Fault(place=f"--to {plain(to)}", what="is not a format", fix=f"Known: {','.join(FORMATS)}."))
     if not out.strip():
         raise UsageError(Fault(place="--out", what="names no folder", fix="Is a shell variable unset?"))
-    asked = ask(study, label=label, **_asked(given))
+    asked = ask(study, label=label, **_asked(given | {"no_progress": no_progress or quiet}))
     report_module = _report_module()
     report = report_module.make(
         report_module.Request(
@@ -158,7 +157,8 @@ def _report_module() -> Any:
 
 
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: given[name] for name in ("data", "maps", "chosen", "accept_mismatch", "options", "files", "rule")}
+    names = ("data", "maps", "chosen", "accept_mismatch", "options", "files", "rule")
+    return {name: given[name] for name in names} | {"shown": not given["no_progress"]}
 
 
 def _show(result: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from analysis.readers.inspect_zip import Container
 from analysis.readers.json_records import loads
 from analysis.readers.lines import whole_text
 from analysis.readers.raw import RawTable, cell_text, data_suffix
-from analysis.readers.seeds import SeedFolders
+from analysis.readers.seeds import SeedFolders, SeedRun, seed_tables
 from analysis.readers.values import items, mapping, number, record, score_cell, text
 
 LETTERS = {"C": "1", "I": "0"}
@@ -105,30 +105,22 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
 
 def reruns(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per log and stated metric: the final score of one training run, named by its folders."""
-    choices = Choices(account.ask, task="task", metric="metric")
     folders = SeedFolders(account.ask.roots)
+    runs = []
     for path in paths:
         log = read_log(path, account)
         if log is None:
             continue
         _check(log, account)
         recipe, seed = folders.place(path.parent, path, account)
-        rows = Rows(path)
-        task = text(log.eval.get("task"))
-        stated = Stated.all(log.scores)
-        for one in stated:
-            choices.saw(task, one.name, score=one.value)
-            if choices.wants(task, one.name):
-                cells = {"model": recipe, "seed": seed, "task": task, "metric": one.name, "status": "ok"}
-                cells |= {"score": "" if one.value is None else repr(one.value), "n_items": str(len(_ids(log)))}
-                rows.add(f"results, {plain(one.name)}", cells)
-        if not stated:
-            cells = {"model": recipe, "seed": seed, "task": task, "status": "failed"}
-            rows.add("results", cells | {"reason": f"status {log.status}, no metric"})
-        yield rows.take(("score",))
-    yield from folders.without_result(account)
-    account.choose(choices)
-    account.close()
+        own = {"status": "ok", "n_items": str(len({text(sample.get("id")) for sample in log.samples}))}
+        held = {
+            (text(log.eval.get("task")), one.name): {"score": "" if one.value is None else repr(one.value), **own}
+            for one in Stated.all(log.scores)
+        }
+        reason = "" if held else f"no metric is stated (status {log.status})"
+        runs.append(SeedRun(path=path, recipe=recipe, seed=seed, results=held, reason=reason))
+    yield from seed_tables(runs, folders, Choices(account.ask, task="task", metric="metric"), account)
 
 
 def read_log(path: Path, account: Account) -> Log | None:
@@ -334,10 +326,6 @@ def _value(sample: Mapping[str, Any], name: str) -> tuple[Any, bool]:
         return (None, False) if isinstance(value, dict) else (value, True)
     value = mapping(scores.get(scorer)).get("value")
     return (value.get(key), key in value) if isinstance(value, dict) else (None, False)
-
-
-def _ids(log: Log) -> set[str]:
-    return {text(sample.get("id")) for sample in log.samples}
 
 
 def _without_seeds(value: Any) -> Any:

@@ -22,7 +22,7 @@ from analysis.readers.json_records import loads
 from analysis.readers.lines import text_lines, whole_text
 from analysis.readers.pairing import Pairing
 from analysis.readers.raw import STRETCH, RawTable, cell_text, data_suffix, stem
-from analysis.readers.seeds import SeedFolders
+from analysis.readers.seeds import SeedFolders, SeedRun, seed_tables
 from analysis.readers.values import items, mapping, number, record, score_cell, text
 
 NO_METRIC = frozenset(
@@ -138,28 +138,23 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
 def reruns(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per results file, task and metric: the final score of one training run, named by its folders."""
     results, _ = _parted(paths, account)
-    choices = Choices(account.ask, task="task", metric="metric")
     folders = SeedFolders(account.ask.roots)
+    runs = []
     for found in results:
         folder = found.path.parent
         if folder.name == text(found.held.get("model_name_sanitized")):
             folder = folder.parent  # the harness makes a folder of the model's name inside the given one
         recipe, seed = folders.place(folder, found.path, account)
-        rows = Rows(found.path)
+        held = {}
         for task in mapping(found.held.get("results")):
-            settings = {name: held for name, held in found.settings(task).items() if name != "model_args"}
+            settings = {name: value for name, value in found.settings(task).items() if name != "model_args"}
+            own = {"status": "ok", "config": hashlib.sha256(repr(settings).encode()).hexdigest()[:12]}
+            own |= {"n_items": text(mapping(found.of("n-samples", task)).get("effective")), "run_id": found.date}
             for metric, kept, value in found.means(task):
                 name = metric if kept == "none" else f"{metric},{kept}"
-                choices.saw(task, name, score=number(value))
-                if choices.wants(task, name):
-                    cells = {"model": recipe, "seed": seed, "task": task, "metric": name, "score": score_cell(value)}
-                    cells |= {"status": "ok", "config": hashlib.sha256(repr(settings).encode()).hexdigest()[:12]}
-                    cells |= {"n_items": text(mapping(found.of("n-samples", task)).get("effective"))}
-                    rows.add(f"results.{plain(task)}", cells)
-        yield rows.take()
-    yield from folders.without_result(account)
-    account.choose(choices)
-    account.close()
+                held[task, name] = {"score": score_cell(value), **own}
+        runs.append(SeedRun(path=found.path, recipe=recipe, seed=seed, results=held))
+    yield from seed_tables(runs, folders, Choices(account.ask, task="task", metric="metric"), account)
 
 
 class _Run:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.readers.account import Account
+from analysis.errors import plain
+from analysis.readers.account import Account, Choices
 from analysis.readers.canonical import Rows
 from analysis.readers.raw import RawTable
+from analysis.readers.values import number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedRun:
+    """One training run: recipe and seed, and its results by task and metric; ``reason`` says why there are none."""
+
+    path: Path
+    recipe: str
+    seed: str
+    results: Mapping[tuple[str, str], Mapping[str, str]]
+    reason: str = ""
 
 
 class SeedFolders:
@@ -33,22 +47,41 @@ class SeedFolders:
         self._seen[folder] = (recipe, parts[-1])
         return self._seen[folder]
 
-    def without_result(self, account: Account) -> Iterator[RawTable]:
-        """A row for every seed's folder below a given one that holds no result: that run failed."""
-        for root, depth in self._depth.items():
-            pattern = "/".join("*" * depth)
-            found = [path for path in sorted(root.glob(pattern)) if path.is_dir() and not path.name.startswith(".")]
-            for folder in found:
-                if folder in self._seen:
-                    continue
-                rows = Rows(folder)
-                recipe = folder.parent.name
-                cells = {
-                    "model": recipe,
-                    "seed": folder.name,
-                    "status": "failed",
-                    "reason": "the folder holds no result",
-                }
-                rows.add("the folder", cells)
-                account.note(f"no result in {recipe}/{folder.name}: a failed run")
-                yield rows.take(("score",))
+    def without_result(self) -> list[Path]:
+        """Every seed's folder below a given one that holds no result."""
+        found = [
+            folder
+            for root, depth in self._depth.items()
+            for folder in sorted(root.glob("/".join("*" * depth)))
+            if folder.is_dir() and not folder.name.startswith(".")
+        ]
+        return [folder for folder in found if folder not in self._seen]
+
+
+def seed_tables(
+    runs: Sequence[SeedRun], folders: SeedFolders, choices: Choices, account: Account
+) -> Iterator[RawTable]:
+    """One row per training run, task and metric that is wanted; a run that lacks one, or holds no result, failed."""
+    for run in runs:
+        for (task, metric), cells in run.results.items():
+            choices.saw(task, metric, score=number(cells["score"]))
+    wanted = [key for key in dict.fromkeys(key for run in runs for key in run.results) if choices.wants(*key)]
+    for run in runs:
+        rows = Rows(run.path)
+        for task, metric in wanted or [("", "")]:
+            own = {"model": run.recipe, "seed": run.seed, "task": task, "metric": metric}
+            lost = {"status": "failed", "reason": run.reason or "the result has no such metric"}
+            rows.add(
+                " ".join(filter(None, ["the result", plain(metric)])), {**own, **run.results.get((task, metric), lost)}
+            )
+        yield rows.take(("score",))
+    for folder in folders.without_result():
+        rows = Rows(folder)
+        recipe = folder.parent.name
+        for task, metric in wanted:
+            own = {"model": recipe, "seed": folder.name, "task": task, "metric": metric}
+            rows.add("the folder", own | {"status": "failed", "reason": "the folder holds no result"})
+        account.note(f"no result in {plain(recipe)}/{plain(folder.name)}: a failed run")
+        yield rows.take(("score",))
+    account.choose(choices)
+    account.close()

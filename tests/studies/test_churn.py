@@ -808,7 +808,7 @@ class TestRefused:
             (lambda f: f.assign(value=f["value"] * 100), {}, "divide percentages"),
             (lambda f: f.assign(value=f["value"].map({0.0: "False", 1.0: "True"})), {}, "values: {value: {"),
             (lambda f: f.drop(columns="attempt"), {}, "column missing: attempt"),
-            (lambda f: f.assign(value=np.nan), {}, "0 items of 20 with enough scored samples"),
+            (lambda f: f.assign(value=np.nan), {}, "rows hold a value"),
             (lambda f: f[f["item_id"] == 5], {}, "1 item of 1 with enough"),
             (
                 lambda f: pd.concat([f, f.head(2).assign(attempt=["greedy", "Greedy"], item_id=7)]),
