@@ -76,8 +76,7 @@ class Writer:
     ) -> None:
         try:
             with self._stack:
-                if kind is None:
-                    self._sink.close()
+                self._sink.close()  # also after an error: a sink that is left open complains when it is collected
             if kind is None:
                 self._beside.replace(self._path)
         finally:

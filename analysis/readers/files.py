@@ -81,8 +81,9 @@ class DataFile:
     def passed(self, fraction: float) -> None:
         """A library that reads the path itself says how far it is; the rest of the bytes is hashed in silence."""
         size = self.path.stat().st_size if self._data is None else len(self._data)
-        self._advance(max(0, int(size * fraction) - self._told))
-        self._told, self._watched.silent = int(size * fraction), True
+        told = self._told if self._watched.silent else self._watched.count
+        self._told, self._watched.silent = max(told, int(size * fraction)), True
+        self._advance(self._told - told)
 
     def whole(self) -> bytes:
         """All unpacked bytes.

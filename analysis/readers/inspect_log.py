@@ -174,9 +174,7 @@ def _from_archive(path: Path, archive: Container, account: Account) -> Log:
 
 def _say_edited(path: Path, count: int, account: Account) -> None:
     if count:
-        account.note(
-            f"{count} score{'s' * (count != 1)} of {plain(path.name)} were edited after the run; the last value counts"
-        )
+        account.note(f"scores edited after the run in {plain(path.name)}: {count}; the last value counts")
 
 
 def _reduced(path: Path, header: Mapping[str, Any], account: Account) -> list[Mapping[str, Any]]:
