@@ -62,14 +62,17 @@ def seed_tables(
     runs: Sequence[SeedRun], folders: SeedFolders, choices: Choices, account: Account
 ) -> Iterator[RawTable]:
     """One row per training run, task and metric that is wanted; a run that lacks one, or holds no result, failed."""
+    configs: dict[tuple[str, str], str] = {}  # a run that left nothing was one of its recipe
     for run in runs:
         for (task, metric), cells in run.results.items():
             choices.saw(task, metric, score=number(cells["score"]))
+            configs.setdefault((run.recipe, task), cells.get("config", ""))
     wanted = [key for key in dict.fromkeys(key for run in runs for key in run.results) if choices.wants(*key)]
     for run in runs:
         rows = Rows(run.path)
         for task, metric in wanted or [("", "")]:
             own = {"model": run.recipe, "seed": run.seed, "task": task, "metric": metric}
+            own["config"] = configs.get((run.recipe, task), "")
             lost = {"status": "failed", "reason": run.reason or "the result has no such metric"}
             rows.add(
                 " ".join(filter(None, ["the result", plain(metric)])), {**own, **run.results.get((task, metric), lost)}
@@ -80,6 +83,7 @@ def seed_tables(
         recipe = folder.parent.name
         for task, metric in wanted:
             own = {"model": recipe, "seed": folder.name, "task": task, "metric": metric}
+            own["config"] = configs.get((recipe, task), "")
             rows.add("the folder", own | {"status": "failed", "reason": "the folder holds no result"})
         account.note(f"no result in {plain(recipe)}/{plain(folder.name)}: a failed run")
         yield rows.take(("score",))

@@ -1,0 +1,252 @@
+"""Logs from the command line: convert, and the studies on logs directly."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from analysis.readers.formats import NAMES
+from tests.readers import logs
+from tests.readers.test_inspect import HALF, TWO
+from tests.readers.test_trackers import MLFLOW
+
+PROGRAM = [sys.executable, "-c", "from analysis.cli import main; main()"]
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two models on forty documents, two filters each."""
+    for model, right in (("base", 0.5), ("tuned", 0.75)):
+        lines = []
+        for kept, shift in (("strict-match", 0), ("flexible-extract", 2)):
+            wanted = int(40 * right) + shift
+            lines += [logs.sample(i, kept=kept, exact_match=float(i < wanted)) for i in range(40)]
+        means = {"exact_match,strict-match": right, "exact_match,flexible-extract": right + 0.05}
+        logs.harness(tmp_path / "logs" / model, lines, means, model=model, n=40)
+    return tmp_path / "logs"
+
+
+class TestConvert:
+    def test_the_example_of_the_help(self, gatebook, runs):
+        left = gatebook(
+            "convert", "lm-eval", runs, "--filter", "strict-match", "--metric", "exact_match", "-o", "a.parquet"
+        )
+        assert left.code == 0
+        assert "80 rows read from 4 files; 40 items, 2 models, 1 attempt per item" in left.out
+        assert "wrote a.parquet" in left.out
+        frame = pd.read_parquet("a.parquet")
+        assert frame.groupby("model")["value"].mean().to_dict() == {"base": 0.5, "tuned": 0.75}
+
+    def test_a_question_is_wrong_use(self, gatebook, runs):
+        left = gatebook("convert", "lm-eval", runs, "-o", "a.csv")
+        assert (left.code, left.out) == (3, "")
+        assert "holds 2 filters: strict-match (80 rows, mean 0.625), flexible-extract (80 rows, mean 0.675)" in left.err
+
+    def test_reruns_of_a_tracker(self, gatebook, tmp_path):
+        (tmp_path / "runs.csv").write_text(MLFLOW, encoding="utf-8")
+        left = gatebook("convert", "mlflow", "runs.csv", "--metric", "test_acc", "-o", "reruns.csv")
+        assert left.code == 0
+        assert "3 of 6 rows without a score (1 killed, 1 ok, 1 running)" in left.out
+        assert gatebook("check", "recipe-card", "--data", "reruns.csv", "-p", 'cell=["model", "lr"]').code == 0
+
+    def test_what_a_mapping_file_says_to_a_study_is_named(self, gatebook, tmp_path):
+        (tmp_path / "in.csv").write_text("system,q,ok\na,1,yes\n", encoding="utf-8")
+        mapping = "columns: {model: system, item_id: q, value: ok}\nvalues: {value: {yes: '1'}}\nerrors: exclude\n"
+        (tmp_path / "map.yml").write_text(mapping, encoding="utf-8")
+        left = gatebook("convert", "tabular", "in.csv", "-f", "map.yml", "-o", "out.csv")
+        assert left.code == 0
+        assert left.err == "not used in a conversion: errors\n"
+        assert (tmp_path / "out.csv").read_text() == "model,item_id,value\na,1,1\n"
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (["lm-evel", "x", "-o", "a.csv"], "no format 'lm-evel'. Did you mean 'lm-eval'?"),
+            (["lm-eval", "-o", "a.csv"], "no file was given"),
+            (["lm-eval", "nowhere", "-o", "a.csv"], "nowhere: no such file"),
+            (["lm-eval", "", "-o", "a.csv"], "names no file"),
+            (["tabular", "in.csv", "-o", ""], "-o: names no file"),
+            (["tabular", "in.csv", "-o", "."], "is a folder"),
+            (["tabular", "in.csv", "-o", "no/where.csv"], "lies in a folder that is not there"),
+            (["tabular", "in.csv", "-o", "a.xlsx"], "is no kind of file that is written"),
+            (["tabular", "in.csv", "-o", "in.csv"], "is one of the files that are read"),
+            (["tabular", "in.csv", "-o", "a.csv", "--map", "x"], "--map x: is not NAME=VALUE"),
+            (["tabular", "in.csv", "-o", "a.csv", "--choose", "=x"], "--choose =x: is not NAME=VALUE"),
+            (["tabular", "in.csv", "-o", "a.csv", "--table", "runs"], "'runs' is not one of"),
+            (["tabular", "in.csv", "-o", "a.csv", "-f", "inputs.yml"], "`inputs` describes the inputs of a study"),
+            (["inspect", "in.csv", "-o", "a.csv"], "is not valid JSON"),
+            (
+                ["alpaca-eval", "in.csv", "--table", "attempts", "-o", "a.csv"],
+                "alpaca-eval gives judgements, not attempts",
+            ),
+            (["tabular", "in.csv", "-o", "a.csv", "--map", "latency_s=value"], "does not say whether it is"),
+        ],
+    )
+    def test_wrong_use_ends_in_a_sentence(self, gatebook, tmp_path, arguments, words):
+        (tmp_path / "in.csv").write_text("model,item_id,value\na,1,1\n", encoding="utf-8")
+        (tmp_path / "inputs.yml").write_text("inputs: {items: {}}\n", encoding="utf-8")
+        left = gatebook("convert", *arguments)
+        assert left.code == 3
+        assert words in left.err
+        assert "Traceback" not in left.err
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_every_format_is_in_the_help(self, gatebook, name):
+        assert name in gatebook("convert", "--help").out
+
+    def test_hostile_names_are_shown_by_their_escapes(self, gatebook, tmp_path):
+        lines = [logs.sample(0, **{"acc\x1b[31m": 1.0, "acc\u202e": 0.0})]
+        logs.write_lines(tmp_path / "samples_t.jsonl", lines)
+        left = gatebook("convert", "lm-eval", "samples_t.jsonl", "-o", "a.csv", "--map", "model=const:m")
+        assert left.code == 3
+        assert "acc\\x1b[31m" in left.err
+        assert "\x1b" not in left.err
+        assert "\u202e" not in left.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a terminal of this kind is posix")
+def test_a_bar_shows_on_a_terminal_and_nowhere_else(tmp_path):
+    rows = "".join(f"a,{i},1,{'x' * 200}\n" for i in range(110_000))
+    (tmp_path / "in.csv").write_text("model,item_id,value,text\n" + rows, encoding="utf-8")
+    command = [*PROGRAM, "convert", "tabular", "in.csv", "-o", "out.parquet"]
+    piped = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True)
+    assert b"reading" not in piped.stderr
+    ours, theirs = pty.openpty()
+    shown = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, cwd=tmp_path, check=True)
+    os.close(theirs)
+    assert b"reading" in os.read(ours, 10_000)
+    os.close(ours)
+    assert shown.stdout == piped.stdout
+
+
+class TestStudiesOnLogs:
+    def test_a_gate_reads_logs_and_asks_first(self, gatebook, runs):
+        arguments = [
+            "gate",
+            "fine-tune",
+            "--data",
+            f"items={runs}",
+            "-p",
+            "candidate=tuned",
+            "-p",
+            "metric=exact_match,strict-match",
+        ]
+        asked = gatebook(*arguments)
+        assert asked.code == 3
+        assert "--choose filter=strict-match" in asked.err
+        left = gatebook(*arguments, "--choose", "filter=strict-match", "--json")
+        result = json.loads(left.out)
+        assert left.code in {0, 1, 2}
+        unit = next(unit for unit in result["units"] if unit.get("baseline") == "base")
+        assert (unit["n_paired"], unit["baseline_only"], unit["candidate_only"]) == (40, 0, 10)
+        assert "read as lm-eval" in result["tables"]["inputs"]["notes"][0]
+
+    def test_a_choice_is_part_of_the_signature(self, gatebook, runs):
+        common = ["gate", "fine-tune", "--data", f"items={runs}", "-p", "candidate=tuned", "--json"]
+        found = []
+        for kept in ("strict-match", "flexible-extract"):
+            metric = f"metric=exact_match,{kept}"
+            found.append(json.loads(gatebook(*common, "-p", metric, "--choose", f"filter={kept}").out)["signature"])
+        assert found[0] != found[1]
+
+    def test_an_accepted_mismatch_stands_on_the_page(self, gatebook, tmp_path):
+        for model in ("a", "b"):
+            samples = [logs.sample(i, acc=float(i % 2)) for i in range(10)]
+            logs.harness(tmp_path / "logs" / model, samples, {"acc,none": 0.9}, model=model)
+        arguments = ["gate", "fine-tune", "--data", "items=logs", "-p", "candidate=b", "-p", "metric=acc"]
+        assert "states acc of gsm8k 0.9, its rows give 0.5" in gatebook(*arguments).err
+        result = json.loads(gatebook(*arguments, "--accept-mismatch", "--json").out)
+        assert "MISMATCH accepted" in result["tables"]["inputs"]["notes"][0]
+
+    def test_churn_reads_epochs(self, gatebook, tmp_path):
+        for model, moved in (("old", 0), ("new", 3)):
+            samples = [
+                logs.summary(i, "C" if (i + epoch + moved) % 3 else "I", epoch=epoch)
+                for epoch in (1, 2, 3, 4)
+                for i in range(30)
+            ]
+            head = logs.header(items=range(30), epochs=4, model=model)
+            logs.write_eval(tmp_path / f"{model}.eval", logs.members(head, samples))
+        left = gatebook("check", "churn", "--data", "*.eval", "-p", "baseline=old", "-p", "candidate=new")
+        assert left.code == 0, left
+        assert "240 rows read from 2 files; 30 items, 2 models, 4 attempts per item" in left.out
+
+    def test_tail_shape_reads_lengths(self, gatebook, runs):
+        left = gatebook(
+            "check", "tail-shape", "--data", runs, "--choose", "filter=strict-match", "--map", "value=output_chars"
+        )
+        assert "40 items, 2 models" in left.out, left
+
+    def test_recipe_card_reads_a_folder_of_seeds(self, gatebook, tmp_path):
+        for seed in range(1, 4):
+            folder = tmp_path / "runs" / "lora" / str(seed)
+            logs.write_json(folder / "results_2026-11-30T10-00-00.json", logs.results({"acc,none": 0.5 + seed / 10}))
+        (tmp_path / "runs" / "lora" / "4").mkdir()
+        left = gatebook("gate", "recipe-card", "--data", "runs", "-p", 'cell=["model"]', "-p", "tau=0.5", "--json")
+        result = json.loads(left.out)
+        assert left.code == 2
+        assert "no result in lora/4: a failed run" in result["tables"]["inputs"]["notes"][0]
+        assert [(file["file"], file["rows"]) for file in result["inputs"]][-1] == ("4", 1)
+
+    def test_judgements_of_fastchat(self, gatebook, tmp_path, runs):
+        from tests.readers.test_pairwise import pair
+
+        records = [pair(str(i), "model_2", "model_2") | {"turn": None} for i in range(40)]
+        logs.write_lines(tmp_path / "gpt-4_pair.jsonl", records)
+        data = ["--data", f"items={runs}", "--data", "judgements=gpt-4_pair.jsonl"]
+        choose = ["--choose", "filter=strict-match", "--choose", "judgements.baseline=base"]
+        left = gatebook(
+            "check", "fine-tune", *data, *choose, "-p", "candidate=tuned", "-p", "metric=exact_match,strict-match"
+        )
+        assert "judgements: 80 rows read from 1 file" in left.out, left
+
+    def test_a_metric_of_which_less_is_better_is_turned_by_hand(self, gatebook, tmp_path):
+        for model, score in (("a", 0.4), ("b", 0.2)):
+            better = {"gsm8k": {"brier": False}}
+            samples = [logs.sample(i, brier=score + i / 100) for i in range(10)]
+            logs.harness(tmp_path / "logs" / model, samples, {}, model=model, higher_is_better=better)
+        arguments = [
+            "check",
+            "fine-tune",
+            "--data",
+            "items=logs",
+            "-p",
+            "candidate=b",
+            "-p",
+            "metric=brier",
+            "-p",
+            "score_range=[-1, 1]",
+        ]
+        asked = gatebook(*arguments)
+        assert "'lower' is not one of higher" in asked.err
+        assert "value=minus:value" in asked.err
+        (asked_file := tmp_path / "turn.yml").write_text("values: {better: {lower: higher}}\n", encoding="utf-8")
+        left = gatebook(*arguments, "--map", "value=minus:value", "-f", asked_file.name)
+        assert left.code == 0, left
+
+    def test_nothing_scored_is_never_a_score(self, gatebook, tmp_path):
+        # LightRAG #4040: all scores NaN became 0
+        (tmp_path / "in.csv").write_text("model,item_id,value\na,1,NaN\nb,1,\n", encoding="utf-8")
+        left = gatebook("check", "fine-tune", "--data", "items=in.csv", "-p", "candidate=b")
+        assert (left.code, left.err) == (
+            3,
+            "error: items: 0 of 2 rows hold a value. Nothing was measured, so that nothing can be decided.\n",
+        )
+
+    @pytest.mark.parametrize("choice", ["metric", "=x", "items.=x"])
+    def test_a_choice_without_kind_or_name(self, gatebook, runs, choice):
+        left = gatebook("check", "fine-tune", "--data", f"items={runs}", "--choose", choice)
+        assert left.code == 3
+        assert "is not KIND=NAME" in left.err
+
+    def test_a_report_folder_is_no_data(self, gatebook, tmp_path):
+        logs.write_eval(tmp_path / "log.eval", logs.members(logs.header(HALF), TWO))
+        report = tmp_path / "reports" / "churn" / "x"
+        for name in ("report.ipynb", "result.json", "run.json"):
+            logs.write_json(report / name, {})
+        left = gatebook("check", "fine-tune", "--data", "items=.", "-p", "candidate=acme/base")
+        assert "2 rows read from 1 file" in left.out
