@@ -38,6 +38,7 @@ bench: $(READY)
 	$(BIN)/python tests/benchmarks/bench_tails.py
 	$(BIN)/python tests/benchmarks/bench_change.py
 	$(BIN)/python tests/benchmarks/bench_paired.py
+	$(BIN)/python tests/benchmarks/bench_readers.py
 	$(BIN)/python tests/benchmarks/bench_command.py
 
 lab: $(READY)

@@ -81,6 +81,7 @@ class TestSources:
             ("coalesce:#4|const:z", ["o", "z"]),
             ("equals:tag|const:x", ["1", "0"]),
             ("equals:tag|other", ["0", ""]),  # one holds no value
+            ("percent:#4", ["o", "NA"]),  # what is no number stays as it is
         ],
     )
     def test_a_source_gives_the_column_of_a_csv(self, load, source, cells):
@@ -436,3 +437,91 @@ def test_links_in_a_circle_are_a_fault(tmp_path):
     loop.symlink_to(loop)
     with pytest.raises(InputError, match=r"loop\.csv"):
         expand([loop])
+
+
+class TestUnits:
+    """formats B10: seconds against milliseconds and percent against fraction are asked, not guessed."""
+
+    TIMED = Schema(
+        name="attempts",
+        measure="value",
+        columns=(
+            Column(name="value", kind="number", help="A score", required=True, low=0, high=1),
+            Column(name="latency_s", kind="number", help="Seconds", unit="s"),
+        ),
+    )
+
+    def load(self, tmp_path, text, **layout):
+        (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+        return read([tmp_path / "a.csv"], self.TIMED, layout=Layout(**layout)).frame
+
+    @pytest.mark.parametrize("name", ["latency", "latency_ms", "elapsed", "class"])
+    def test_a_name_that_does_not_say_seconds_is_asked_about(self, tmp_path, name):
+        with pytest.raises(InputError) as caught:
+            self.load(tmp_path, f"value,{name}\n1,1500\n", columns={"latency_s": name})
+        assert f"latency_s is in seconds, and {name!r} does not say whether it is" in str(caught.value)
+        assert f"latency_s=milliseconds:{name}" in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["elapsed_s", "t seconds", "sec", "wall-secs"])
+    def test_a_name_that_says_seconds_is_taken_at_its_word(self, tmp_path, name):
+        assert self.load(tmp_path, f"value,{name}\n1,1.5\n", columns={"latency_s": name})["latency_s"].tolist() == [1.5]
+
+    @pytest.mark.parametrize(
+        ("source", "value"), [("percent:a", 0.0071), ("minus:b", 0.5), ("seconds:a", 0.71), ("milliseconds:a", 0.00071)]
+    )
+    def test_a_column_in_another_unit_is_scaled_exactly(self, tmp_path, source, value):
+        assert self.load(tmp_path, "a,b\n0.71,-0.5\n", columns={"value": source})["value"].tolist() == [value]
+
+    def test_milliseconds_are_divided_exactly(self, tmp_path):
+        frame = self.load(tmp_path, "value,ms\n1,1234.5\n", columns={"latency_s": "milliseconds:ms"})
+        assert frame["latency_s"].tolist() == [1.2345]
+
+    def test_a_percentage_gets_the_way_out(self, tmp_path):
+        with pytest.raises(
+            InputError, match=r"'71' is outside \[0, 1\]. A score; a percentage is mapped by value=percent:"
+        ):
+            self.load(tmp_path, "value\n71\n")
+        assert self.load(tmp_path, "acc\n71\n", columns={"value": "percent:acc"})["value"].tolist() == [0.71]
+
+    @pytest.mark.parametrize(
+        ("cell", "words"),
+        [
+            ("0,5", "A number has a decimal point"),
+            ("50%", "Leave the sign out, and map it by value=percent:COLUMN"),
+            ("value", "The header stands here again: two files were joined"),
+            ("True", "Say what it means: values: {value: {True: 1, …}}"),
+        ],
+    )
+    def test_what_is_no_number_gets_the_way_out(self, tmp_path, cell, words):
+        with pytest.raises(InputError, match=re.escape(words)):
+            self.load(tmp_path, f'value\n1\n"{cell}"\n')
+
+    def test_one_value_in_many_rows_is_one_fault(self, tmp_path):
+        with pytest.raises(InputError) as caught:
+            self.load(tmp_path, "value\n" + "P\n" * 100 + "x\n")
+        assert len(caught.value.faults) == 2
+        assert "line 2, column value: 'P' is not a number (and in 99 more rows)" in str(caught.value)
+
+
+class TestFolders:
+    def test_a_folder_is_read_at_any_depth_but_not_what_is_hidden(self, tmp_path):
+        for name in ("b/c/1.csv", "a.csv", ".ipynb_checkpoints/a.csv", "b/.hidden.csv", "b/notes.txt"):
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(PLAIN, encoding="utf-8")
+        (tmp_path / "b" / "up").symlink_to(tmp_path)
+        assert [path.relative_to(tmp_path).as_posix() for path in expand([tmp_path])] == ["a.csv", "b/c/1.csv"]
+
+    def test_ids_that_differ_by_leading_zeros_are_said(self, tmp_path):
+        # formats B10: mixed types of ids, 007 and 7
+        schema = Schema(
+            name="runs",
+            measure="score",
+            columns=(
+                Column(name="item_id", kind="text", help="An item", required=True),
+                Column(name="score", kind="number", help="A score", required=True),
+            ),
+        )
+        (tmp_path / "a.csv").write_text("item_id,score\n007,1\n7,1\n", encoding="utf-8")
+        line = read([tmp_path / "a.csv"], schema).reconciliation
+        assert "ids that differ by leading zeros are different items: 007 and 7" in line

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from analysis.errors import InputError
+from analysis.errors import InputError, MissingProgram
 from analysis.readers import inspect_zip
 from tests.readers.logs import (
     column,
@@ -295,6 +295,15 @@ class TestContainer:
         # inspect_ai #4553: method 93, which zipfile refuses before Python 3.14; Inspect 0.3.285 cuts large members
         path = write_zstandard(tmp_path / "a.eval", members(header(HALF), TWO), frames=frames)
         assert column(read("inspect", path)[0], "value") == ["1", "0"]
+
+    def test_without_zstandard_the_way_out_is_said(self, tmp_path, monkeypatch):
+        def missing(module):
+            raise MissingProgram(f"this file needs the package {module}")
+
+        monkeypatch.setattr(inspect_zip, "optional", missing)
+        path = write_zstandard(tmp_path / "a.eval", members(header(HALF), TWO))
+        with pytest.raises(MissingProgram, match="needs the package zstandard"):
+            read("inspect", path)
 
     def test_of_two_members_with_one_name_the_last_counts(self, tmp_path):
         parts = [*members(header({"accuracy": 0.0}), [summary(1, "I"), summary(2, "I")]), ("header.json", header(HALF))]
