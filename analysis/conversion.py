@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def convert(
     ask = Ask(table=table, choose=layout.choose, accept_mismatch=layout.accept_mismatch, roots=roots)
     columns: tuple[str, ...] = ()
     while True:
-        source = _Source(name, files, layout, Account(ask, advance), columns)
+        source = _Source(name, files, layout, Account(ask, advance, files), columns)
         try:
             return _written(source, out)
         except Again as again:
@@ -125,7 +126,8 @@ class _Source:
         layout = self.layout
         for path in self.files:
             with self.account.opened(path) as data:
-                yield from raw_tables(data, delimiter=layout.delimiter, header=layout.header, records=layout.records)
+                for table in raw_tables(data, **layout.parsing):
+                    yield replace(table, file=self.account.named(path))
 
 
 def _written(source: _Source, out: Path) -> str:
@@ -246,7 +248,9 @@ def _place(file: str, places: Sequence[str], row: int) -> tuple[str, str]:
 
 def _duplicates(source: _Source, twice: Hashes) -> list[Fault]:
     """The rows whose key stood before, found by reading once more."""
-    again = _Source(source.name, source.files, source.layout, Account(source.account.ask), source.columns)
+    again = _Source(
+        source.name, source.files, source.layout, Account(source.account.ask, files=source.files), source.columns
+    )
     faults: list[Fault] = []
     first: dict[tuple[str, ...], tuple[str, str]] = {}
     for frame, where_is, _ in again.frames():

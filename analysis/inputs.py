@@ -24,6 +24,7 @@ from analysis.schema import Demanded, Schema
 UNEXPLAINED = {"", "no reason given", "scored", "ok", "unscored"}
 """What a status says of a row without a score when it names no failure of the system."""
 
+NO_BYTES = hashlib.sha256().hexdigest()
 LONGEST_NUMBER = 18  # digits of an id that is sorted as a number
 
 
@@ -106,12 +107,13 @@ def read(
     files = expand(given)
     name = log_format(files, schema, layout)
     if name == TABULAR:
-        tables, digests, faults = _tables(files, layout, advance)
-        notes: list[str] = []
+        account = Account(Ask(), advance, files)
+        tables, faults = _tables(files, layout, account)
+        notes = account.notes
     else:
         roots = [Path(path) for path in given if Path(path).is_dir()]
         tables, account = read_format(name, files, ask_of(layout, schema, roots), advance)
-        digests, faults, notes = account.digests, [], [f"read as {name}", *account.notes]
+        faults, notes = [], [f"read as {name}", *account.notes]
     frames: list[pd.DataFrame] = []
     origin: list[tuple[str, str]] = []
     rows: dict[str, int] = {}
@@ -124,11 +126,17 @@ def read(
         frames.append(frame)
         origin += [(table.file, place) for place in places]
         rows[table.file] = rows.get(table.file, 0) + len(frame)
-    order = {path.name: position for position, path in enumerate(files)}
+    order = {account.named(path): position for position, path in enumerate(files)}
     raise_all(InputError, _merged(sorted(faults, key=lambda fault: order.get(fault.file, len(order)))))
     if not frames:
         raise InputError(Fault(file=schema.name, what="the files hold no rows", fix="Nothing was decided."))
-    behind = _files(digests, rows)
+    behind = [
+        InputFile(file=account.named(path), sha256=digest, rows=rows.pop(account.named(path), 0))
+        for path, digest in account.digests.items()
+    ]
+    behind += [
+        InputFile(file=name, sha256=NO_BYTES, rows=count) for name, count in rows.items()
+    ]  # folders of failed runs
     read_rows = sum(len(table.places) for table in tables)
     return _checked(frames, behind, origin, schema, demanded, read_rows, notes, layout.columns)
 
@@ -196,33 +204,18 @@ def _as_text(cell: Any) -> str:
     return "" if pd.api.types.is_scalar(cell) and pd.isna(cell) else str(cell)
 
 
-def _tables(
-    files: Sequence[Path], layout: Layout, advance: Advance | None
-) -> tuple[list[RawTable], dict[Path, str], list[Fault]]:
-    """Every file as a table, its digest, and what was wrong with any."""
-    account = Account(Ask(), advance)
+def _tables(files: Sequence[Path], layout: Layout, account: Account) -> tuple[list[RawTable], list[Fault]]:
+    """Every file as a table, and what was wrong with any."""
     tables: list[RawTable] = []
     faults: list[Fault] = []
     for path in files:
         try:
             with account.opened(path) as data:
-                found = raw_tables(data, delimiter=layout.delimiter, header=layout.header, records=layout.records)
-                tables.append(joined(list(found)))
+                whole = joined(list(raw_tables(data, **layout.parsing)))
+            tables.append(replace(whole, file=account.named(path)))
         except InputError as error:
             faults += error.faults
-        except OSError as error:
-            what = f"cannot be read ({plain(error.strerror)})"
-            faults.append(Fault(file=path.name, what=what, fix="Check the path."))
-    return tables, account.digests, faults
-
-
-def _files(digests: Mapping[Path, str], rows: Mapping[str, int]) -> list[InputFile]:
-    """The files behind the rows; two of one name share their count, so that the first bears it."""
-    left = dict(rows)
-    files = [InputFile(file=path.name, sha256=digest, rows=left.pop(path.name, 0)) for path, digest in digests.items()]
-    return files + [
-        InputFile(file=name, sha256=hashlib.sha256().hexdigest(), rows=count) for name, count in left.items()
-    ]
+    return tables, faults
 
 
 def _checked(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from typing import Literal
+from typing import Literal, TypedDict
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
@@ -47,6 +47,14 @@ class Melt(_Frozen):
         return dict(self.columns) if isinstance(self.columns, dict) else {source: source for source in self.columns}
 
 
+class Parsing(TypedDict):
+    """Arguments of `raw_tables`."""
+
+    delimiter: str | None
+    header: bool
+    records: str | None
+
+
 class Layout(_Frozen):
     """How a file that is not canonical maps to a schema. Steps in order: filter, melt, columns, values.
 
@@ -71,6 +79,11 @@ class Layout(_Frozen):
     delimiter: str | None = None
     header: bool = True
     records: str | None = None
+
+    @property
+    def parsing(self) -> Parsing:
+        """How a file is parsed, for `raw_tables`."""
+        return Parsing(delimiter=self.delimiter, header=self.header, records=self.records)
 
 
 def mapped(raw: RawTable, layout: Layout, schema: Schema, demanded: Demanded) -> tuple[pd.DataFrame, list[str]]:

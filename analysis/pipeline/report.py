@@ -165,8 +165,8 @@ def _difference(written: Path, expected: StudyResult) -> str:
 
 
 def _relative(path: Path, work: Path) -> str:
-    """A path as seen from the report's folder, so that no absolute path is stored."""
-    return Path(os.path.relpath(path.resolve(), work.resolve())).as_posix()
+    """A path as seen from the report's folder, so that no absolute path is stored; a link keeps its name."""
+    return Path(os.path.relpath(path.parent.resolve() / path.name, work.resolve())).as_posix()
 
 
 def _render(clean: nbformat.NotebookNode, work: Path, formats: Sequence[Format], chosen: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from analysis.errors import Fault, InputError, close_match, plain, raise_all
@@ -63,8 +64,9 @@ class Account:
         What stops the reading, once all of it was seen.
     """
 
-    def __init__(self, ask: Ask, advance: Advance | None = None) -> None:
+    def __init__(self, ask: Ask, advance: Advance | None = None, files: Sequence[Path] = ()) -> None:
         self.ask = ask
+        self._names = distinct_names(files)
         self.digests: dict[Path, str] = {}
         self.notes: list[str] = []
         self.faults: list[Fault] = []
@@ -74,9 +76,20 @@ class Account:
     @contextmanager
     def opened(self, path: Path) -> Iterator[DataFile]:
         """A file whose digest is kept and whose bytes count as progress."""
-        with DataFile(path, advance=self._advance) as data:
-            yield data
+        try:
+            with DataFile(path, advance=self._advance) as data:
+                yield data
+        except InputError as error:
+            faults = [replace(f, file=self.named(path)) if f.file == path.name else f for f in error.faults]
+            raise InputError(*faults) from error
+        except OSError as error:
+            what = f"cannot be read ({plain(error.strerror or error)})"
+            raise InputError(Fault(file=self.named(path), what=what, fix="Check the path.")) from error
         self.digests[path] = data.sha256
+
+    def named(self, path: Path) -> str:
+        """What a file is called in messages and in the table: its name, with folders where another is called so too."""
+        return plain(self._names.get(path, path.name))
 
     def note(self, text: str) -> None:
         """Say something on the page, once."""
@@ -85,7 +98,7 @@ class Account:
 
     def fault(self, path: Path, what: str, fix: str, place: str = "") -> None:
         """Stop once everything was seen."""
-        self.faults.append(Fault(file=path.name, place=place, what=what, fix=fix))
+        self.faults.append(Fault(file=self.named(path), place=place, what=what, fix=fix))
 
     def agree(self, path: Path, what: str, stated: float | None, found: float | None, of: str = "") -> None:
         """Compare a total or an aggregate that a file states with what its rows give; ``of`` says which part of the file.
@@ -100,14 +113,14 @@ class Account:
         has = "none" if found is None else f"{found:.10g}"
         text = f"the file states {what}{of and ' of ' + of} {stated:.10g}, its rows give {has}"
         if self.ask.accept_mismatch:
-            self.note(f"MISMATCH accepted in {plain(path.name)}: {text}")
+            self.note(f"MISMATCH accepted in {self.named(path)}: {text}")
         else:
             self.fault(path, text, "It may be cut short or edited. --accept-mismatch reads it and says so on the page.")
 
     def doubt(self, path: Path, what: str) -> None:
         """What speaks against a file: a fault, or a note where it was accepted."""
         if self.ask.accept_mismatch:
-            self.note(f"accepted in {plain(path.name)}: {what}")
+            self.note(f"accepted in {self.named(path)}: {what}")
         else:
             self.fault(path, what, "--accept-mismatch reads it all the same and says so on the page.")
 
@@ -126,7 +139,7 @@ class Account:
 
     def choose(self, choices: Choices) -> None:
         """Ask what is left open, and say what was found."""
-        names = [plain(path.name) for path in self.digests]
+        names = [self.named(path) for path in self.digests]
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         self.faults += choices.faults("".join(names[:1]) + more)
         if found := choices.found():
@@ -144,6 +157,25 @@ class Account:
         if self._agreed:
             agreed = [f"{what} ({count})" if count > 1 else what for what, count in self._agreed.items()]
             self.note(f"stated and found again: {_cut(agreed)}")
+
+
+def distinct_names(files: Sequence[Path]) -> dict[Path, str]:
+    """The last parts of every path that no other path ends in, the same from wherever they are looked at.
+
+    >>> list(distinct_names([Path("a/x.csv"), Path("b/x.csv"), Path("b/y.csv")]).values())
+    ['a/x.csv', 'b/x.csv', 'y.csv']
+    """
+    names: dict[Path, str] = {}
+    depth, left = 1, list(dict.fromkeys(files))
+    whole = {path: (path.parent.resolve() / path.name).parts for path in left}
+    while left:
+        parts = {path: "/".join(whole[path][-depth:]) for path in left}
+        counts = Counter(parts.values())
+        alone = {path: name for path, name in parts.items() if counts[name] == 1 or depth >= len(whole[path])}
+        names |= alone
+        left = [path for path in left if path not in alone]
+        depth += 1
+    return {path: names[path] for path in files}
 
 
 class Choices:

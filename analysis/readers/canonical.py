@@ -176,10 +176,10 @@ KEYS: dict[Kind, Demanded] = {
 
 
 class Rows:
-    """Rows of one file on their way to a table; a cell that is not given is empty."""
+    """Rows of one file on their way to a table; a cell that is not given is empty. ``name`` is what the file is called."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, name: str) -> None:
+        self.path, self.name = path, name
         self.first = 0
         self._cells: dict[str, list[str]] = {}
         self._places: list[str] = []
@@ -191,7 +191,7 @@ class Rows:
         """One more row; what is not whole text in it is shown by its escapes."""
         count = len(self._places)
         self._places.append(place)
-        for name, cell in (cells | {"source": self.path.name, "source_line": place}).items():
+        for name, cell in (cells | {"source": self.name, "source_line": place}).items():
             if not cell and name not in self._cells:
                 continue
             column = self._cells.setdefault(name, [])
@@ -206,7 +206,7 @@ class Rows:
         for cells in self._cells.values():
             cells.extend([""] * (count - len(cells)))
         table = RawTable(
-            file=self.path.name,
+            file=self.name,
             stem=stem(self.path),
             columns=tuple(self._cells),
             cells=list(self._cells.values()),

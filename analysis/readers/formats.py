@@ -92,7 +92,7 @@ def read_format(
         With every fault of all files.
     """
     while True:
-        account = Account(ask, advance)
+        account = Account(ask, advance, paths)
         try:
             tables = list(stream_format(name, paths, account))
             columns = dict.fromkeys(column for table in tables for column in table.columns)

@@ -69,7 +69,7 @@ class Log:
     @property
     def created(self) -> tuple[str, str]:
         """Sorting key by time."""
-        return text(self.eval.get("created")), self.path.name
+        return text(self.eval.get("created")), str(self.path)
 
     @property
     def scores(self) -> Sequence[Any]:
@@ -93,7 +93,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     logs = _latest([log for path in paths if (log := read_log(path, account)) is not None], account)
     for log, before in _offsets(logs, account):
         _check(log, account)
-        rows = Rows(log.path)
+        rows = Rows(log.path, account.named(log.path))
         names = _names(log)
         for place, sample in enumerate(log.samples, start=1):
             for name in names:
@@ -132,7 +132,10 @@ def read_log(path: Path, account: Account) -> Log | None:
     if not isinstance(held, dict) or not isinstance(held.get("eval"), dict):
         account.fault(path, "is no log of Inspect", "It has no object `eval`.")
         return None
-    samples = [record(sample, path.name, f"sample {i}") for i, sample in enumerate(items(held.get("samples")), start=1)]
+    samples = [
+        record(sample, account.named(path), f"sample {i}")
+        for i, sample in enumerate(items(held.get("samples")), start=1)
+    ]
     header = {name: value for name, value in held.items() if name != "samples"}
     edited = sum(
         bool(items(mapping(score).get("history"))) for s in samples for score in mapping(s.get("scores")).values()
@@ -152,14 +155,14 @@ def _from_archive(path: Path, archive: Container, account: Account) -> Log:
     start = next((name for name in ("header.json", "_journal/start.json") if name in archive.members), None)
     if start is None:
         account.fault(path, "holds neither header.json nor _journal/start.json", "Is it a log of Inspect?")
-    header = record(parsed(start), path.name, start) if start else {}
+    header = record(parsed(start), account.named(path), start) if start else {}
     members = [name for name in names if SAMPLE.fullmatch(name)]
     if "summaries.json" in archive.members:
         found = [("summaries.json", parsed("summaries.json"))]
     else:
         pieces = sorted((int(match.group(1)), name) for name in names if (match := JOURNAL.fullmatch(name)))
         found = [(name, parsed(name)) for _, name in pieces] or [(name, [parsed(name)]) for name in members]
-    samples = [record(one, path.name, plain(name)) for name, listed in found for one in items(listed)]
+    samples = [record(one, account.named(path), plain(name)) for name, listed in found for one in items(listed)]
     chunked = any(name.startswith("samples/") and not SAMPLE.fullmatch(name) for name in names)
     if not chunked:
         account.agree(path, "samples", len(members), len(samples))
@@ -168,13 +171,13 @@ def _from_archive(path: Path, archive: Container, account: Account) -> Log:
         edits = [items(mapping(score).get("history")) for s in held for score in mapping(s.get("scores")).values()]
         _say_edited(path, sum(map(bool, edits)), account)
     else:
-        account.note(f"{plain(path.name)} was not looked through for edited scores: its samples are large")
+        account.note(f"{account.named(path)} was not looked through for edited scores: its samples are large")
     return Log(path=path, header=header, samples=samples, whole=whole)
 
 
 def _say_edited(path: Path, count: int, account: Account) -> None:
     if count:
-        account.note(f"scores edited after the run in {plain(path.name)}: {count}; the last value counts")
+        account.note(f"scores edited after the run in {account.named(path)}: {count}; the last value counts")
 
 
 def _reduced(path: Path, header: Mapping[str, Any], account: Account) -> list[Mapping[str, Any]]:
@@ -189,7 +192,7 @@ def _reduced(path: Path, header: Mapping[str, Any], account: Account) -> list[Ma
             item = text(one.get("sample_id"))
             held = samples.setdefault(item, {"id": item, "epoch": "1", "scores": {}})
             held["scores"][text(reduction.get("scorer"))] = {"value": one.get("value")}
-    account.note(f"{plain(path.name)} holds no samples; its scores are the reduced ones, the same with one epoch")
+    account.note(f"{account.named(path)} holds no samples; its scores are the reduced ones, the same with one epoch")
     return list(samples.values())
 
 
@@ -208,10 +211,12 @@ def _latest(logs: Sequence[Log], account: Account) -> list[Log]:
             same = [text(log.eval.get("eval_id")) or log.created[0] for log in (other, last)]
             if same[0] == same[1]:
                 fix = "Give one of them."
-                account.fault(other.path, f"is the same run as {plain(last.path.name)}", fix)
+                account.fault(other.path, f"is the same run as {account.named(last.path)}", fix)
             else:
                 count = f"{len(other.samples):,} samples, status {plain(other.status)}"
-                account.note(f"left out: {plain(other.path.name)} ({count}), tried again in {plain(last.path.name)}")
+                account.note(
+                    f"left out: {account.named(other.path)} ({count}), tried again in {account.named(last.path)}"
+                )
     return sorted(chosen, key=lambda log: [log is not other for other in logs])
 
 
@@ -227,7 +232,7 @@ def _offsets(logs: Sequence[Log], account: Account) -> list[tuple[Log, int]]:
         for log in runs:
             mine, theirs = runs[0].settings(), log.settings()
             if differ := [name for name in mine if mine[name] != theirs[name]]:
-                what = f"{plain(model)} was run on {plain(task)} with another {', '.join(differ)} in {plain(runs[0].path.name)}"
+                what = f"{plain(model)} was run on {plain(task)} with another {', '.join(differ)} in {account.named(runs[0].path)}"
                 account.fault(log.path, what, "Give the runs of one configuration only.")
             out.append((log, before))
             before += log.epochs
@@ -241,9 +246,9 @@ def _check(log: Log, account: Account) -> None:
         what = f"the run was cut short (status {plain(log.status)}): {len(log.samples):,} of {planned:,} attempts are there"
         account.doubt(log.path, what)
     elif not log.whole:
-        account.note(f"{plain(log.path.name)} has no header: the run crashed, and no metric is stated")
+        account.note(f"{account.named(log.path)} has no header: the run crashed, and no metric is stated")
     elif log.status != "success":
-        account.note(f"status of {plain(log.path.name)}: {plain(log.status)}")
+        account.note(f"status of {account.named(log.path)}: {plain(log.status)}")
     if log.header.get("invalidated") is True:
         account.doubt(log.path, "somebody marked the log, or a sample of it, as invalid")
     results = mapping(log.header.get("results"))

@@ -122,7 +122,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
         key = (file.results.model if file.results else file.path.parent.name, file.task, run.answers)
         if key in answers:
             account.copied(file.path, f"{answers[key]} holds the same answers to every document")
-        answers.setdefault(key, file.path.name)
+        answers.setdefault(key, account.named(file.path))
     account.choose(choices)
     if (again := pairing.again()) and not account.faults:
         raise Again(again)
@@ -131,7 +131,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     used = {file.results.path for file in files if file.results}
     for found in results:
         if found.path not in used:
-            account.note(f"{plain(found.path.name)} has no samples here; nothing of it is used")
+            account.note(f"{account.named(found.path)} has no samples here; nothing of it is used")
     account.close()
 
 
@@ -167,11 +167,11 @@ class _Run:
         self.answers = 0
 
     def tables(self, account: Account) -> Iterator[RawTable]:
-        rows = Rows(self.file.path)
+        rows = Rows(self.file.path, account.named(self.file.path))
         columns = ("item_id", "attempt", "metric", "value", "status", *(("model",) if self.file.results else ()))
         with account.opened(self.file.path) as data:
             for place, sample in _records(data):
-                self._add(place, record(sample, self.file.path.name, place), rows, account)
+                self._add(place, record(sample, account.named(self.file.path), place), rows, account)
                 if len(rows) >= STRETCH:
                     yield rows.take(columns)
         yield rows.take(columns)
@@ -302,7 +302,7 @@ def _numbered(files: Sequence[Samples], account: Account) -> list[Samples]:
             mine, theirs = first.settings(task), other.settings(task)
             differ = [f"{k} {mine[k] or 'none'} and {theirs[k] or 'none'}" for k in mine if mine[k] != theirs[k]]
             if differ:
-                what = f"{plain(model)} was run on {plain(task)} with other settings in {plain(first.path.name)}: "
+                what = f"{plain(model)} was run on {plain(task)} with other settings in {account.named(first.path)}: "
                 account.fault(other.path, what + plain("; ".join(differ)), "Give the runs of one configuration only.")
         out += [replace(file, attempt=number) for number, file in enumerate(runs, start=1)]
     return out

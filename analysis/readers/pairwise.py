@@ -29,7 +29,7 @@ def alpaca_eval(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     choices = Choices(account.ask, judge="judge", baseline="baseline", candidate="candidate")
     graded = 0
     for path in paths:
-        rows = Rows(path)
+        rows = Rows(path, account.named(path))
         for place, held in _records(path, account):
             preference = held.get("preference")
             score = number(preference)
@@ -67,7 +67,7 @@ def fastchat_pair(paths: Sequence[Path], account: Account) -> Iterator[RawTable]
     """Two rows per record: the game with the first model shown first, and the game with the places swapped."""
     choices = Choices(account.ask, judge="judge", baseline="baseline", candidate="candidate")
     for path in paths:
-        rows = Rows(path)
+        rows = Rows(path, account.named(path))
         for place, held in _records(path, account):
             models = (text(held.get("model_1")), text(held.get("model_2")))
             judge, item = _judge(held.get("judge")), text(held.get("question_id"))
@@ -107,7 +107,7 @@ def fastchat_single(paths: Sequence[Path], account: Account) -> Iterator[RawTabl
     failed: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     for path in paths:
-        rows = Rows(path)
+        rows = Rows(path, account.named(path))
         for place, held in _records(path, account):
             judge, model, item = _judge(held.get("judge")), text(held.get("model")), text(held.get("question_id"))
             lost = number(held.get("score")) == -1
@@ -142,7 +142,7 @@ def arena_hard(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per game: the baseline stands first in the first game and second in the second. ``>>`` counts once, as ``>``."""
     choices = Choices(account.ask, judge="judge", candidate="candidate")
     for path in paths:
-        rows = Rows(path)
+        rows = Rows(path, account.named(path))
         for place, held in _records(path, account):
             judge = _judge(held.get("judge")) or path.parent.name
             a, b = text(held.get("baseline")) or "baseline", text(held.get("model"))
@@ -180,11 +180,11 @@ def _records(path: Path, account: Account) -> Iterator[tuple[str, Mapping[str, A
     with account.opened(path) as data:
         if data_suffix(path) == ".json":
             for i, held in enumerate(items(loads(path, whole_text(data))), start=1):
-                yield f"record {i}", record(held, path.name, f"record {i}")
+                yield f"record {i}", record(held, account.named(path), f"record {i}")
             return
         for count, line in text_lines(data):
             if line.strip():
-                yield f"line {count}", record(loads(path, line, f"line {count}"), path.name, f"line {count}")
+                yield f"line {count}", record(loads(path, line, f"line {count}"), account.named(path), f"line {count}")
 
 
 def _judge(value: Any) -> str:

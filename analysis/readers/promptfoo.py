@@ -30,9 +30,9 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     choices = Choices(account.ask, "copies", prompt="prompt", metric="metric")
     for path in paths:
         held, listed = _read(path, account)
-        found = [_Row(place, record(row, path.name, place)) for place, row in listed]
+        found = [_Row(place, record(row, account.named(path), place)) for place, row in listed]
         metrics = _metrics(found)
-        rows = Rows(path)
+        rows = Rows(path, account.named(path))
         outputs: dict[tuple[str, str, str], list[str]] = {}
         copies = 0
         for row in found:
@@ -43,7 +43,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
                 value = row.value(metric)
                 choices.saw(row.prompt, metric, score=number(value))
                 if choices.wants(row.prompt, metric):
-                    run = text(held.get("evalId")) or path.name
+                    run = text(held.get("evalId")) or account.named(path)
                     arm = f"{row.provider} · {row.prompt}" if choices.several("prompt") else row.provider
                     cells = {"run_id": f"{run} {arm}", "model": arm, "metric": metric, "attempt": str(len(before))}
                     rows.add(row.place, cells | row.cells(value))

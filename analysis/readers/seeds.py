@@ -69,7 +69,7 @@ def seed_tables(
             configs.setdefault((run.recipe, task), cells.get("config", ""))
     wanted = [key for key in dict.fromkeys(key for run in runs for key in run.results) if choices.wants(*key)]
     for run in runs:
-        rows = Rows(run.path)
+        rows = Rows(run.path, account.named(run.path))
         for task, metric in wanted or [("", "")]:
             own = {"model": run.recipe, "seed": run.seed, "task": task, "metric": metric}
             own["config"] = configs.get((run.recipe, task), "")
@@ -79,7 +79,7 @@ def seed_tables(
             )
         yield rows.take(("score",))
     for folder in folders.without_result():
-        rows = Rows(folder)
+        rows = Rows(folder, f"{folder.parent.name}/{folder.name}")
         recipe = folder.parent.name
         for task, metric in wanted:
             own = {"model": recipe, "seed": folder.name, "task": task, "metric": metric}

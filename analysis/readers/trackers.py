@@ -90,15 +90,15 @@ def _reruns(
             )
             continue
         metrics = list(dict.fromkeys(name for _, run in runs for name in run.metrics))
-        rows = Rows(path)
+        rows = Rows(path, account.named(path))
         for place, run in runs:
             settings = {name: cell for name, cell in run.settings.items() if name != seed}
             digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode(errors="backslashreplace")).hexdigest()[
                 :12
             ]
             value = run.settings.get(str(seed), "")
-            twice = first.setdefault((digest, value), f"{path.name} {place}")
-            if run.told and twice != f"{path.name} {place}":
+            twice = first.setdefault((digest, value), f"{account.named(path)} {place}")
+            if run.told and twice != f"{account.named(path)} {place}":
                 what = (
                     f"seed {plain(repr(value), width=60)} with the same settings stands twice (first at {plain(twice)})"
                 )

@@ -145,6 +145,25 @@ class TestStudiesOnLogs:
         assert (unit["n_paired"], unit["baseline_only"], unit["candidate_only"]) == (40, 0, 10)
         assert "read as lm-eval" in result["tables"]["inputs"]["notes"][0]
 
+    def test_files_of_one_name_are_told_by_their_folders(self, gatebook, runs, tmp_path):
+        arguments = [
+            "fine-tune",
+            "--data",
+            f"items={runs}",
+            "-p",
+            "candidate=tuned",
+            "-p",
+            "metric=exact_match,strict-match",
+        ]
+        arguments += ["--choose", "filter=strict-match"]
+        result = json.loads(gatebook("gate", *arguments, "--json").out)
+        name = f"samples_gsm8k_{logs.DATE}.jsonl"
+        held = {file["file"]: file["rows"] for file in result["inputs"]}
+        assert (held[f"base/{name}"], held[f"tuned/{name}"]) == (40, 40)
+        path = runs / "tuned" / name
+        path.write_text(path.read_text() + "{\n", encoding="utf-8")
+        assert f"error: tuned/{name}, line 81: is not valid JSON" in gatebook("check", *arguments).err
+
     def test_a_choice_is_part_of_the_signature(self, gatebook, runs):
         common = ["gate", "fine-tune", "--data", f"items={runs}", "-p", "candidate=tuned", "--json"]
         found = []
@@ -190,7 +209,7 @@ class TestStudiesOnLogs:
         result = json.loads(left.out)
         assert left.code == 2
         assert "no result in lora/4: a failed run" in result["tables"]["inputs"]["notes"][0]
-        assert [(file["file"], file["rows"]) for file in result["inputs"]][-1] == ("4", 1)
+        assert [(file["file"], file["rows"]) for file in result["inputs"]][-1] == ("lora/4", 1)
 
     def test_judgements_of_fastchat(self, gatebook, tmp_path, runs):
         from tests.readers.test_pairwise import pair
