@@ -14,6 +14,7 @@ from analysis.readers.files import Advance, DataFile
 from analysis.schema import Kind
 
 ALL = "all"
+MOST_FAULTS = 1000
 MOST_SHOWN = 8  # choices or places in one message
 TOLERANCE = 1e-6  # of a stated aggregate, relative; files round to six digits or more
 
@@ -72,6 +73,7 @@ class Account:
         self.faults: list[Fault] = []
         self._advance = advance
         self._agreed: dict[str, int] = {}
+        self._unscorable: set[tuple[Path, str]] = set()
 
     @contextmanager
     def opened(self, path: Path) -> Iterator[DataFile]:
@@ -97,8 +99,9 @@ class Account:
             self.notes.append(text)
 
     def fault(self, path: Path, what: str, fix: str, place: str = "") -> None:
-        """Stop once everything was seen."""
-        self.faults.append(Fault(file=self.named(path), place=place, what=what, fix=fix))
+        """Stop once everything was seen; of very many faults the first are kept."""
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(Fault(file=self.named(path), place=place, what=what, fix=fix))
 
     def agree(self, path: Path, what: str, stated: float | None, found: float | None, of: str = "") -> None:
         """Compare a total or an aggregate that a file states with what its rows give; ``of`` says which part of the file.
@@ -133,7 +136,10 @@ class Account:
         self.fault(path, f"{what}: as evidence that is one attempt (K = 1)", fix)
 
     def unscorable(self, path: Path, place: str, metric: str, cell: str) -> None:
-        """A score that is a list or an object has no mean."""
+        """A score that is a list or an object has no mean; said at its first row."""
+        if (path, metric) in self._unscorable:
+            return
+        self._unscorable.add((path, metric))
         what = f"the metric {plain(metric, width=60)} holds {plain(cell, width=60)}, which is no score"
         self.fault(path, what, "Choose another: --choose metric=NAME.", place)
 

@@ -9,6 +9,33 @@ from analysis.errors import is_whole
 from analysis.readers.raw import RawTable, stem
 from analysis.schema import Column, Demanded, Kind, Schema
 
+MODEL_NAMES = ("system", "version", "arm", "generator", "model_name", "name", "@file", "@key")
+ITEM_NAMES = ("item", "question_id", "prompt_id", "id", "doc_id", "sample_id", "uid", "problem_idx", "task_id", "input")
+VALUE_NAMES = ("score", "correct", "is_correct", "reward", "acc", "accuracy", "exact_match", "pass", "passed", "#1")
+ATTEMPT_NAMES = ("epoch", "repeat", "sample", "seed", "run", "trial", "k", "@index")
+CLUSTER_NAMES = ("cluster_id", "group", "passage_id", "conversation_id")
+"""What columns are often called elsewhere: offered in a message, never applied."""
+
+STATUS = Column(
+    name="status",
+    kind="choice",
+    help="What became of the attempt",
+    choices=("scored", "unscored", "error", "skipped"),
+)
+ORDER = Column(
+    name="order",
+    kind="choice",
+    help="Which answer the judge saw first: AB is A first; A is the baseline, B the candidate",
+    choices=("ab", "ba"),
+    required=True,
+)
+WINNER = Column(
+    name="winner",
+    kind="choice",
+    help="The system that won, whatever its place",
+    choices=("a", "b", "tie", "fail"),
+    required=True,
+)
 _SOURCES = (
     Column(name="source", kind="text", help="File that the row comes from"),
     Column(name="source_line", kind="text", help="Line or record of that file"),
@@ -34,7 +61,7 @@ ATTEMPTS = Schema(
             kind="text",
             help="The system",
             required=True,
-            aliases=("system", "version", "arm", "generator", "model_name", "@file", "@key"),
+            aliases=MODEL_NAMES,
         ),
         Column(name="task", kind="text", help="Name of the benchmark"),
         Column(
@@ -42,24 +69,13 @@ ATTEMPTS = Schema(
             kind="text",
             help="The item, the same for all systems",
             required=True,
-            aliases=(
-                "question_id",
-                "id",
-                "doc_id",
-                "sample_id",
-                "uid",
-                "problem_idx",
-                "task_id",
-                "input",
-                "@row",
-                "@index",
-            ),
+            aliases=(*ITEM_NAMES, "@row", "@index"),
         ),
         Column(
             name="attempt",
             kind="text",
             help="Tells several attempts at an item apart",
-            aliases=("epoch", "repeat", "sample", "seed", "run", "trial", "k"),
+            aliases=ATTEMPT_NAMES,
         ),
         Column(name="metric", kind="text", help="Name of the score"),
         Column(
@@ -68,20 +84,15 @@ ATTEMPTS = Schema(
             help="Score of the attempt",
             required=True,
             finite=True,
-            aliases=("score", "correct", "is_correct", "reward", "acc", "exact_match", "pass"),
+            aliases=VALUE_NAMES,
         ),
-        Column(
-            name="status",
-            kind="choice",
-            help="What became of the attempt",
-            choices=("scored", "unscored", "error", "skipped"),
-        ),
+        STATUS,
         _REASON,
         Column(
             name="cluster",
             kind="text",
             help="Items that belong together",
-            aliases=("cluster_id", "group", "passage_id", "conversation_id"),
+            aliases=CLUSTER_NAMES,
         ),
         Column(name="input_tokens", kind="number", help="Tokens of the prompt", low=0),
         Column(name="output_tokens", kind="number", help="Tokens of the answer", low=0),
@@ -138,23 +149,9 @@ JUDGEMENTS = Schema(
     reads="judgements",
     measure="len_a",
     columns=(
-        Column(
-            name="item_id", kind="text", help="The item", required=True, aliases=ATTEMPTS.by_name["item_id"].aliases
-        ),
-        Column(
-            name="order",
-            kind="choice",
-            help="Which answer the judge saw first: AB is A first",
-            choices=("ab", "ba"),
-            required=True,
-        ),
-        Column(
-            name="winner",
-            kind="choice",
-            help="The system that won, whatever its place",
-            choices=("a", "b", "tie", "fail"),
-            required=True,
-        ),
+        Column(name="item_id", kind="text", help="The item", required=True, aliases=ITEM_NAMES),
+        ORDER,
+        WINNER,
         Column(name="judge", kind="text", help="Who judged"),
         Column(name="model_a", kind="text", help="The system called A, the baseline"),
         Column(name="model_b", kind="text", help="The system called B, the candidate"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.readers.canonical import BETTER
+from analysis.readers.canonical import ATTEMPT_NAMES, BETTER, ITEM_NAMES, MODEL_NAMES, STATUS, VALUE_NAMES
 from analysis.schema import Column, Demanded, Schema
 
 from .parameters import Params
@@ -12,26 +12,20 @@ _MODEL = Column(
     kind="text",
     help="The version",
     required=True,
-    aliases=("version", "system", "model_name", "name", "@file", "@key"),
+    aliases=MODEL_NAMES,
 )
 _ITEM = Column(
     name="item_id",
     kind="text",
     help="The item, the same in both versions",
     required=True,
-    aliases=("item", "question_id", "task_id", "prompt_id", "rubric_id", "id", "@key", "@row", "@index"),
+    aliases=(*ITEM_NAMES, "rubric_id", "@key", "@row", "@index"),
 )
 _DOMAIN = Column(
     name="domain",
     kind="text",
     help="Slice that the item belongs to; items of two domains are two items",
     aliases=("category", "subject", "task", "slice", "platform"),
-)
-_STATUS = Column(
-    name="status",
-    kind="choice",
-    help="What became of the attempt",
-    choices=("scored", "unscored", "error", "skipped"),
 )
 _SOURCE = Column(name="source", kind="text", help="Where the row comes from; shown on the page")
 _VALUE = Column(
@@ -41,7 +35,7 @@ _VALUE = Column(
     required=True,
     low=0,
     high=1,
-    aliases=("correct", "is_correct", "score", "reward", "accuracy", "#1"),
+    aliases=VALUE_NAMES,
 )
 
 ATTEMPTS = Schema(
@@ -56,11 +50,11 @@ ATTEMPTS = Schema(
             kind="text",
             help="Tells the samples of an item apart; greedy is an answer at temperature 0, kept apart",
             required=True,
-            aliases=("trial", "run", "sample", "epoch", "repeat", "seed", "k", "@index"),
+            aliases=ATTEMPT_NAMES,
         ),
         _VALUE,
         _DOMAIN,
-        _STATUS,
+        STATUS,
         BETTER,
         _SOURCE,
     ),
@@ -97,7 +91,7 @@ GREEDY = Schema(
     name="greedy",
     measure="value",
     reads="attempts",
-    columns=(_MODEL, _ITEM, _VALUE, _DOMAIN, _STATUS, BETTER, _SOURCE),
+    columns=(_MODEL, _ITEM, _VALUE, _DOMAIN, STATUS, BETTER, _SOURCE),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.readers.canonical import BETTER
+from analysis.readers.canonical import BETTER, ITEM_NAMES, MODEL_NAMES, ORDER, STATUS, VALUE_NAMES, WINNER
 from analysis.schema import Column, Demanded, Schema
 
 from .parameters import Params
@@ -12,14 +12,14 @@ _MODEL = Column(
     kind="text",
     help="The system",
     required=True,
-    aliases=("system", "version", "model_name", "generator", "@file", "@key"),
+    aliases=MODEL_NAMES,
 )
 _ITEM = Column(
     name="item_id",
     kind="text",
     help="The item, the same for all systems",
     required=True,
-    aliases=("item", "question_id", "task_id", "prompt_id", "id", "@row", "@index"),
+    aliases=(*ITEM_NAMES, "@row", "@index"),
 )
 _ATTEMPT = Column(
     name="attempt", kind="text", help="Tells several attempts at an item apart; an item's score is their mean"
@@ -31,10 +31,7 @@ _VALUE = Column(
     kind="number",
     help="Score of the attempt: 1 passed, 0 failed, or graded; higher is better",
     required=True,
-    aliases=("correct", "is_correct", "score", "reward", "accuracy", "passed", "#1"),
-)
-_STATUS = Column(
-    name="status", kind="choice", help="What became of the attempt", choices=("scored", "unscored", "error", "skipped")
+    aliases=VALUE_NAMES,
 )
 _MEASURES = (
     Column(name="input_tokens", kind="number", help="Tokens of the prompt", low=0, high=1e9),
@@ -57,7 +54,7 @@ ITEMS = Schema(
         Column(name="run_id", kind="text", help="Training run of the system; two systems of one run are checkpoints"),
         _METRIC,
         _VALUE,
-        _STATUS,
+        STATUS,
         BETTER,
         *_MEASURES,
         Column(name="cluster", kind="text", help="Items that belong together are resampled together"),
@@ -86,7 +83,7 @@ SUITES = Schema(
         _ATTEMPT,
         _METRIC,
         _VALUE,
-        _STATUS,
+        STATUS,
         BETTER,
         _SOURCE,
     ),
@@ -97,20 +94,8 @@ JUDGEMENTS = Schema(
     reads="judgements",
     columns=(
         _ITEM,
-        Column(
-            name="order",
-            kind="choice",
-            help="Which answer the judge saw first: AB is A first; A is the baseline, B the candidate",
-            choices=("ab", "ba"),
-            required=True,
-        ),
-        Column(
-            name="winner",
-            kind="choice",
-            help="The system that won, whatever its place",
-            choices=("a", "b", "tie", "fail"),
-            required=True,
-        ),
+        ORDER,
+        WINNER,
         Column(name="judge", kind="text", help="Who judged"),
         Column(name="len_a", kind="number", help="Length of A's answer", low=0, high=1e9),
         Column(name="len_b", kind="number", help="Length of B's answer", low=0, high=1e9),

@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.errors import Fault, InputError, ParameterError, close_match, plain
 from analysis.inputs import Input
+from analysis.readers.canonical import ITEM_NAMES, MODEL_NAMES, STATUS
 from analysis.schema import Column, Demanded, Schema
 
 from .parameters import Params
@@ -28,14 +29,14 @@ SCORES = Schema(
             kind="text",
             help="What produced the output",
             required=True,
-            aliases=("system", "model_name", "generator_2", "name", "@file", "@key"),
+            aliases=(*MODEL_NAMES, "generator_2"),
         ),
         Column(
             name="item_id",
             kind="text",
             help="The prompt",
             required=True,
-            aliases=("item", "prompt", "prompt_id", "question_id", "seg_id", "id", "@row", "@index"),
+            aliases=(*ITEM_NAMES, "prompt", "seg_id", "@row", "@index"),
         ),
         Column(
             name="value",
@@ -45,12 +46,7 @@ SCORES = Schema(
             finite=False,
             aliases=("score", "severity", "loss", "nll", "surprisal", "#1"),
         ),
-        Column(
-            name="status",
-            kind="choice",
-            help="What became of the attempt",
-            choices=("scored", "unscored", "error", "skipped"),
-        ),
+        STATUS,
         Column(name="attempt", kind="text", help="Tells several outputs for one prompt apart"),
         Column(name="scorer", kind="text", help="What gave the score; each scorer is analysed by itself"),
         Column(name="condition", kind="text", help="Under which condition; each is analysed by itself"),
