@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.errors import SHOWN, Fault, InputError, UsageError, plain, raise_all
-from analysis.layouts import Layout, mapped
+from analysis.layouts import Layout, mapped, no_choices
 from analysis.readers.account import Account, Again, Ask
 from analysis.readers.canonical import KEYS, TABLES
 from analysis.readers.files import Advance
@@ -67,9 +67,20 @@ def convert(
     """
     written_suffix(out)
     files = expand(paths)
-    if out.resolve() in {file.resolve() for file in files}:
+    try:
+        same = out.resolve() in {file.resolve() for file in files}
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        what = f"cannot be written ({plain(error)})"
+        raise UsageError(Fault(place=f"-o {plain(out)}", what=what, fix="Name another file.")) from error
+    if same:
         raise UsageError(Fault(place=f"-o {plain(out)}", what="is one of the files that are read", fix="Name another."))
     layout = layout or Layout()
+    if layout.format not in {None, name}:
+        raise UsageError(
+            Fault(what=f"the file says format: {layout.format}, the command {name}", fix="Drop one of them.")
+        )
+    if name == TABULAR:
+        no_choices(layout)
     roots = [Path(path) for path in paths if Path(path).is_dir()]
     ask = Ask(table=table, choose=layout.choose, accept_mismatch=layout.accept_mismatch, roots=roots)
     columns: tuple[str, ...] = ()
@@ -149,8 +160,9 @@ def _written(source: _Source, out: Path) -> str:
         except InputError as error:
             faults += error.faults
         raise_all(InputError, faults)
-        if writer is None:
-            raise InputError(Fault(what="the files hold no rows", fix="Nothing was written."))
+        if not tally.rows:
+            what = "no row passed the filter" if tally.read else "the files hold no rows"
+            raise InputError(Fault(what=what, fix="Nothing was written."))
         if len(twice := tally.twice()):
             raise InputError(*_duplicates(source, twice))
     return line(schema, tally.counts(len(source.account.digests), source.account.notes))
@@ -169,7 +181,7 @@ class _Tally:
         self._models: dict[str, None] = {}
         self._metrics: dict[str, None] = {}
         self._left: dict[str, None] = {}
-        self._rows = self._read = 0
+        self.rows = self.read = 0
 
     def kept(self, frame: pd.DataFrame) -> list[str]:
         """Columns that are written: those of the table and slices; of reruns every column, since any may name the recipe."""
@@ -181,8 +193,8 @@ class _Tally:
 
     def add(self, frame: pd.DataFrame, typed: pd.DataFrame, read_rows: int) -> None:
         """Count a stretch."""
-        self._read += read_rows
-        self._rows += len(frame)
+        self.read += read_rows
+        self.rows += len(frame)
         columns = {name: _column_hash(frame, name) for name in {*self._key, *ARM} if name in frame}
         self._keys.append(_combined(columns, self._key))
         if "item_id" in frame:
@@ -205,11 +217,13 @@ class _Tally:
         if self._arms:
             sizes = _sizes(self._arms)[1]
             attempts, items = (int(sizes.min()), int(sizes.max())), len(_sizes(self._items)[0])
-        left = f"columns not written: {', '.join(plain(name, width=60) for name in self._left)}" if self._left else ""
+        more = f" and {len(self._left) - SHOWN} more" if len(self._left) > SHOWN else ""
+        names = ", ".join(plain(name, width=60) for name in list(self._left)[:SHOWN])
+        left = f"columns not written: {names}{more}" if names else ""
         return Counts(
             files=files,
-            read_rows=self._read,
-            rows=self._rows,
+            read_rows=self.read,
+            rows=self.rows,
             items=items,
             models=len(self._models),
             attempts=attempts,

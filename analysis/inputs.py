@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.errors import Fault, InputError, is_whole, plain, raise_all
-from analysis.layouts import Layout, mapped
+from analysis.layouts import Layout, mapped, no_choices
 from analysis.readers.account import Account, Ask
 from analysis.readers.files import Advance
 from analysis.readers.formats import TABULAR, read_format, recognised
@@ -107,6 +107,7 @@ def read(
     files = expand(given)
     name = log_format(files, schema, layout)
     if name == TABULAR:
+        no_choices(layout)
         account = Account(Ask(), advance, files)
         tables, faults = _tables(files, layout, account)
         notes = account.notes
@@ -232,7 +233,8 @@ def _checked(
     typed, faults = schema.check(whole, lambda row: origin[row], demanded)
     raise_all(InputError, faults)
     if not len(typed):
-        raise InputError(Fault(file=schema.name, what="no row passed the filter", fix="Check `filter:` in -f."))
+        what = "no row passed the filter" if read_rows else "the files hold no rows"
+        raise InputError(Fault(file=schema.name, what=what, fix="Check `filter:` in -f, or the files."))
     counts = counted(typed, schema, len(files), read_rows, notes)
     if (
         schema.reads == "attempts"

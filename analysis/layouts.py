@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Literal, TypedDict
 
 import pandas as pd
@@ -21,7 +21,26 @@ FormatName = Literal[
 UNITS = {"milliseconds": Decimal("0.001"), "seconds": Decimal(1), "percent": Decimal("0.01"), "minus": Decimal(-1)}
 """What a number in that unit is multiplied by."""
 
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 SECONDS = re.compile(r"(^|[_\W])(s|sec|secs|seconds)$", re.IGNORECASE)
+
+
+SHAPES = {
+    "format": "format: NAME of what wrote the file, or tabular",
+    "choose": "choose: {metric: NAME} or {metric: [NAME, …]}",
+    "accept_mismatch": "accept_mismatch: true or false",
+    "columns": "columns: {TARGET: SOURCE}",
+    "filter": "filter: [{column: NAME, equals: TEXT or [TEXT, …]}]",
+    "melt": "melt: {columns: [NAME, …], name: NAME, value: NAME}",
+    "values": "values: {OLD: NEW} or {COLUMN: {OLD: NEW}}",
+    "delimiter": "delimiter: comma, tab … or one character",
+    "header": "header: true or false",
+    "records": "records: KEY",
+}
+"""How each key of a layout is written."""
+
+UNION_TAGS = frozenset({"str", "list[str]", "dict[str,str]"})
+"""What pydantic adds to the place of a fault where several types may stand."""
 
 
 class _Frozen(BaseModel):
@@ -84,6 +103,20 @@ class Layout(_Frozen):
     def parsing(self) -> Parsing:
         """How a file is parsed, for `raw_tables`."""
         return Parsing(delimiter=self.delimiter, header=self.header, records=self.records)
+
+
+def no_choices(layout: Layout) -> None:
+    """Refuse a choice for a table, where nothing would look at it.
+
+    Raises
+    ------
+    InputError
+        With the way out.
+    """
+    if layout.choose:
+        names = ", ".join(plain(name, width=60) for name in layout.choose)
+        what = f"a table has nothing to choose: {names}"
+        raise InputError(Fault(what=what, fix="Its rows are picked by filter: [{column: …, equals: …}] in -f."))
 
 
 def mapped(raw: RawTable, layout: Layout, schema: Schema, demanded: Demanded) -> tuple[pd.DataFrame, list[str]]:
@@ -152,13 +185,13 @@ class _Columns:
             return self.named[self.name(source)]
         if source.startswith("const:"):
             return [source.removeprefix("const:")] * len(self.places)
-        if source.startswith("coalesce:"):
+        if source.startswith("coalesce:") and "coalesce:" not in source[1:]:
             candidates = [self.resolve(part) for part in _parts(source)]
             return [next((c for c in cells if not is_missing(c)), "") for cells in zip(*candidates, strict=True)]
-        if source.startswith("equals:") and len(_parts(source)) > 1:
+        if source.startswith("equals:") and len(_parts(source)) > 1 and "equals:" not in source[1:]:
             return [_same(cells) for cells in zip(*(self.resolve(part) for part in _parts(source)), strict=True)]
         unit, _, column = source.partition(":")
-        if unit in UNITS and column:
+        if unit in UNITS and column and column.partition(":")[0] not in UNITS:
             return [_scaled(cell, UNITS[unit]) for cell in self.resolve(column)]
         special = self.special.get(source)
         if special is not None:
@@ -182,9 +215,11 @@ def _parts(source: str) -> list[str]:
 
 def _scaled(cell: str, factor: Decimal) -> str:
     """A number times a power of ten or minus one, exactly; anything else as it stands."""
+    if factor == 1 or not NUMBER.fullmatch(cell.strip()):
+        return cell
     try:
-        return cell if is_missing(cell) or factor == 1 else str(Decimal(cell.strip()) * factor)
-    except InvalidOperation:
+        return str(Decimal(cell.strip()) * factor)
+    except ArithmeticError:  # too large for any number
         return cell
 
 

@@ -187,11 +187,12 @@ def _number(column: Column, cell: str) -> float | tuple[str, str]:
         value = float(cell)
     except ValueError:
         return math.nan if is_missing(cell) else ("is not a number", _way_out(column, cell.strip()))
-    if column.low <= value <= column.high and "_" not in cell and not math.isinf(value):
+    plainly = "_" not in cell and cell.isascii()  # float() reads 1_0 as 10, and the digits of every script
+    if plainly and column.low <= value <= column.high and not math.isinf(value):
         return value
     if is_missing(cell):
         return math.nan
-    if "_" in cell:  # float() reads 1_0 as 10
+    if not plainly:
         return "is not a number", _way_out(column, cell.strip())
     if not math.isfinite(value) and column.finite:
         return "is not a finite number", "Leave it empty"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,9 @@ from pydantic import BaseModel, ValidationError
 
 import analysis
 from analysis import parameters, rules, sections
-from analysis.errors import Fault, GatebookError, InputError, ParameterError, close_match, plain, raise_all
+from analysis.errors import Fault, GatebookError, InputError, ParameterError, close_match, is_whole, plain, raise_all
 from analysis.inputs import Input, from_frame, read
-from analysis.layouts import Layout
+from analysis.layouts import SHAPES, UNION_TAGS, Layout
 from analysis.parameters import Given
 from analysis.present.format import safe_words
 from analysis.present.prose import Sentence
@@ -197,20 +198,22 @@ def parse_layouts(given: Mapping[str, Any], source: str) -> dict[str, Layout]:
     ParameterError
         With every key that does not fit.
     """
-    layouts, faults = {}, []
+    layouts: dict[str, Layout] = {}
+    faults: dict[str, Fault] = {}
     for name, values in given.items():
+        if not is_whole(json.dumps(values, ensure_ascii=False, default=str)):
+            faults[name] = Fault(place=source, what="holds half a character", fix="Write it from text that is whole.")
+            continue
         try:
             layouts[name] = Layout.model_validate(values)
         except ValidationError as error:
-            faults += [
-                Fault(
-                    place=source,
-                    what=f"{'.'.join(map(str, problem['loc']))}: {plain(problem['msg'])}",
-                    fix=close_match(str(problem["loc"][0]) if problem["loc"] else "", Layout.model_fields) + ".",
-                )
-                for problem in error.errors()
-            ]
-    raise_all(ParameterError, faults)
+            for problem in error.errors():
+                where = [str(part) for part in problem["loc"]]
+                key = where[0] if where else ""
+                path = ".".join([key, *(part for part in where[1:] if part not in UNION_TAGS)])
+                fix = f"Write {SHAPES[key]}." if key in SHAPES else f"{close_match(key, Layout.model_fields)}."
+                faults.setdefault(path, Fault(place=source, what=f"{path}: {plain(problem['msg'])}", fix=fix))
+    raise_all(ParameterError, faults.values())
     return layouts
 
 

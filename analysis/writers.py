@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -47,12 +48,12 @@ class Writer:
 
     def __init__(self, path: Path, columns: Sequence[str], schema: Schema) -> None:
         self._path = path
-        self._beside = path.with_name(f".gatebook-{path.name}.part")
+        self._beside = path.with_name(f".gatebook-{os.getpid()}-{path.name}"[:200])
         self._columns, self._numbers = columns, {column.name for column in schema.columns if column.kind == "number"}
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
-        raw: Any = self._stack.enter_context(self._beside.open("wb"))
+        raw: Any = self._stack.enter_context(self._beside.open("xb"))
         name = self._path.name.lower()
         if name.endswith(".gz"):
             raw = self._stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
@@ -107,11 +108,14 @@ class _Delimited:
         self._columns = columns
         self._text = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=False)
         delimiter = "\t" if data_suffix(Path(name)) == ".tsv" else ","
-        self._writer = csv.writer(self._text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
-        self._writer.writerow(columns)
+        self._writer = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
+        self._quoting = csv.writer(self._text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        self._quoting.writerow(columns) if any("\r" in name for name in columns) else self._writer.writerow(columns)
 
     def write(self, frame: pd.DataFrame, typed: pd.DataFrame) -> None:
-        self._writer.writerows(zip(*_texts(frame, self._columns), strict=True))
+        cells = _texts(frame, self._columns)
+        risky = any("\r" in cell for column in cells for cell in column)  # a bare \r is not quoted by itself
+        (self._quoting if risky else self._writer).writerows(zip(*cells, strict=True))
 
     def close(self) -> None:
         self._text.flush()

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import subprocess
 import sys
 
@@ -119,9 +120,68 @@ class TestNothingIsWritten:
         with pytest.raises(UsageError, match=r"Known: \.csv \.tsv \.jsonl \.parquet"):
             convert("tabular", [table], tmp_path / name)
 
+    @pytest.mark.parametrize(
+        ("name", "content", "words"),
+        [
+            ("fastchat", "", "the files hold no rows"),
+            ("fastchat", "\n\n", "the files hold no rows"),
+            ("promptfoo", "", "the files hold no rows"),
+            ("arena-hard", "", "the files hold no rows"),
+            ("lm-eval", "", "column missing: model"),
+        ],
+    )
+    def test_from_logs_without_rows(self, tmp_path, name, content, words):
+        from analysis.readers.formats import FORMATS
+
+        path = written(tmp_path / "in.jsonl", content)
+        with pytest.raises(InputError, match=words):
+            convert(name, [path], tmp_path / "out.csv", table=next(iter(FORMATS[name].reads)))
+
+    def test_when_no_row_passes_the_filter(self, tmp_path, table):
+        layout = Layout.model_validate({"filter": [{"column": "model", "equals": "nobody"}]})
+        with pytest.raises(InputError, match="no row passed the filter"):
+            convert("tabular", [table], tmp_path / "out.csv", layout=layout)
+
+    def test_with_a_choice_that_a_table_does_not_have(self, tmp_path, table):
+        with pytest.raises(InputError, match="a table has nothing to choose: metric"):
+            convert("tabular", [table], tmp_path / "out.csv", layout=Layout(choose={"metric": "x"}))
+
+    def test_with_two_formats(self, tmp_path, table):
+        with pytest.raises(UsageError, match="the file says format: inspect, the command tabular"):
+            convert("tabular", [table], tmp_path / "out.csv", layout=Layout(format="inspect"))
+
+    def test_into_a_circle_of_links(self, tmp_path, table):
+        (tmp_path / "a.csv").symlink_to(tmp_path / "b.csv")
+        (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
+        with pytest.raises(UsageError, match="cannot be written"):
+            convert("tabular", [table], tmp_path / "a.csv")
+
+    def test_through_a_link_that_somebody_laid_beside_it(self, tmp_path, table):
+        victim = written(tmp_path / "victim", "precious")
+        (tmp_path / f".gatebook-{os.getpid()}-out.csv").symlink_to(victim)
+        with pytest.raises(FileExistsError):
+            convert("tabular", [table], tmp_path / "out.csv")
+        assert victim.read_text() == "precious"
+
     def test_over_its_own_input(self, table):
         with pytest.raises(UsageError, match="is one of the files that are read"):
             convert("tabular", [table], table)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_any_cell_comes_back(tmp_path, ending):
+    hostile = ["a\rb", "a\nb", 'q"q', "=1+1", "\x00", "  ", ",", "\t", "हि", "\\N"]
+    path = logs.write_lines(
+        tmp_path / "in.jsonl", [{"model": "m", "item_id": cell + "x", "value": 1} for cell in hostile]
+    )
+    convert("tabular", [path], tmp_path / f"out.{ending}")
+    assert read([tmp_path / f"out.{ending}"], ATTEMPTS).frame["item_id"].tolist() == [cell + "x" for cell in hostile]
+
+
+def test_a_long_list_of_columns_is_cut(tmp_path):
+    names = ["model", "item_id", "value", *(f"c{i}" for i in range(100))]
+    path = written(tmp_path / "in.csv", ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
+    assert convert("tabular", [path], tmp_path / "out.csv").endswith("c19 and 80 more")
 
 
 def test_columns_that_turn_up_late_are_not_lost(tmp_path):

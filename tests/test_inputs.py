@@ -82,6 +82,8 @@ class TestSources:
             ("equals:tag|const:x", ["1", "0"]),
             ("equals:tag|other", ["0", ""]),  # one holds no value
             ("percent:#4", ["o", "NA"]),  # what is no number stays as it is
+            ("minus:const:1_0", ["1_0", "1_0"]),
+            ("minus:const:1e9999999999", ["1e9999999999", "1e9999999999"]),
         ],
     )
     def test_a_source_gives_the_column_of_a_csv(self, load, source, cells):
@@ -511,6 +513,23 @@ class TestFolders:
             path.write_text(PLAIN, encoding="utf-8")
         (tmp_path / "b" / "up").symlink_to(tmp_path)
         assert [path.relative_to(tmp_path).as_posix() for path in expand([tmp_path])] == ["a.csv", "b/c/1.csv"]
+
+    def test_a_link_to_nothing_is_said(self, tmp_path):
+        # data that git-annex or DVC has not fetched
+        (tmp_path / "a.csv").write_text(PLAIN, encoding="utf-8")
+        (tmp_path / "b.csv").symlink_to(tmp_path / "nowhere")
+        with pytest.raises(InputError, match=r"b\.csv: is a link to nothing"):
+            expand([tmp_path])
+
+    def test_a_folder_that_cannot_be_listed_is_said(self, tmp_path, monkeypatch):
+        (tmp_path / "a.csv").write_text(PLAIN, encoding="utf-8")
+
+        def walk(folder, onerror):
+            onerror(PermissionError(13, "Permission denied", str(folder / "sub")))
+
+        monkeypatch.setattr(os, "walk", walk)
+        with pytest.raises(InputError, match=r"sub: cannot be listed \(Permission denied\)"):
+            expand([tmp_path])
 
     def test_ids_that_differ_by_leading_zeros_are_said(self, tmp_path):
         # formats B10: mixed types of ids, 007 and 7

@@ -69,6 +69,7 @@ def test_a_number_is_read(cell, value):
         ("1e999", "'1e999' is not a finite number"),
         ("1.2", "'1.2' is outside [0, 1]. A share of 1; a percentage is mapped by score=percent:COLUMN."),
         ("-1e-9", "'-1e-9' is outside [0, 1]"),
+        ("１", "'１' is not a number"),
         ("x\x1b[2J", r"'x\x1b[2J' is not a number"),
     ],
 )

@@ -13,7 +13,7 @@ from analysis.errors import Fault, InputError, close_match, plain, raise_all
 from analysis.readers.files import Advance, DataFile
 from analysis.schema import Kind
 
-ALL = "all"
+ALL, KEEP = "all", "keep"
 MOST_FAULTS = 1000
 MOST_SHOWN = 8  # choices or places in one message
 TOLERANCE = 1e-6  # of a stated aggregate, relative; files round to six digits or more
@@ -129,7 +129,7 @@ class Account:
 
     def copied(self, path: Path, what: str) -> None:
         """Repeats that are copies are no further evidence, unless somebody says that they are."""
-        if self.ask.choose.get("copies") == "keep":
+        if self.ask.choose.get("copies") == KEEP:
             self.note(f"copies kept as attempts: {what}")
             return
         fix = "Run again without the cache; or say --choose copies=keep to count them as attempts of their own."
@@ -194,6 +194,7 @@ class Choices:
     def __init__(self, ask: Ask, *others: str, **nouns: str) -> None:
         self.keys = tuple(nouns)
         self._others = others
+        self._copies = ask.choose.get("copies") if "copies" in others else None
         self._nouns = nouns
         self._chosen = {
             key: None if given == ALL else {given} if isinstance(given, str) else set(given)
@@ -224,6 +225,10 @@ class Choices:
     def faults(self, files: str) -> list[Fault]:
         """A question for every kind with several values and no choice, and for every choice that is not there."""
         out = []
+        if self._copies not in {None, KEEP}:
+            out.append(
+                Fault(file=files, what=f"copies={plain(self._copies)} is no choice", fix=f"Known: copies={KEEP}.")
+            )
         for key in self._chosen.keys() - set(self.keys):
             known = ", ".join((*self.keys, *self._others))
             out.append(Fault(file=files, what=f"no choice is called {plain(key)}", fix=f"This format knows: {known}."))

@@ -78,6 +78,7 @@ ATTEMPTS = Schema(
             aliases=ATTEMPT_NAMES,
         ),
         Column(name="metric", kind="text", help="Name of the score"),
+        Column(name="scorer", kind="text", help="What gave the score, such as a judge"),
         Column(
             name="value",
             kind="number",
@@ -165,7 +166,7 @@ JUDGEMENTS = Schema(
 
 TABLES: dict[Kind, Schema] = {"attempts": ATTEMPTS, "reruns": RERUNS, "judgements": JUDGEMENTS}
 KEYS: dict[Kind, Demanded] = {
-    "attempts": Demanded(key=("run_id", "model", "task", "metric", "attempt", "item_id")),
+    "attempts": Demanded(key=("run_id", "model", "task", "metric", "scorer", "attempt", "item_id")),
     "reruns": Demanded(key=("model", "task", "budget", "metric", "config", "run_id", "seed")),
     "judgements": Demanded(key=("judge", "model_a", "model_b", "item_id", "order")),
 }
@@ -191,9 +192,9 @@ class Rows:
         for name, cell in (cells | {"source": self.name, "source_line": place}).items():
             if not cell and name not in self._cells:
                 continue
-            column = self._cells.setdefault(name, [])
+            column = self._cells.setdefault(_whole(name), [])
             column += [""] * (count - len(column))
-            column.append(cell if is_whole(cell) else cell.encode(errors="backslashreplace").decode())
+            column.append(_whole(cell))
 
     def take(self, columns: Sequence[str] = ()) -> RawTable:
         """The rows so far as a table with at least these columns; the builder begins anew behind them."""
@@ -212,3 +213,8 @@ class Rows:
         )
         self.first, self._cells, self._places = first + count, {}, []
         return table
+
+
+def _whole(text: str) -> str:
+    """Text that can be written: half a character is shown by its escape."""
+    return text if is_whole(text) else text.encode(errors="backslashreplace").decode()

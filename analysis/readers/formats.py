@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.errors import Fault, GatebookError, InputError, plain
+from analysis.errors import Fault, InputError, plain
 from analysis.readers import inspect_log, lm_eval, pairwise, promptfoo, trackers
 from analysis.readers.account import Account, Again, Ask
 from analysis.readers.files import Advance, DataFile
@@ -19,7 +19,7 @@ Reader = Callable[[Sequence[Path], Account], Iterator[RawTable]]
 
 TABULAR = "tabular"
 HEAD = 1 << 20
-TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[{}\[\]:]", re.DOTALL)
+TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|[{}\[\]:]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,8 +146,8 @@ def _keys(path: Path) -> frozenset[str]:
             if suffix in {".jsonl", ".ndjson", ".json"}:
                 read = data.stream.read if suffix == ".json" else data.stream.readline
                 return _first_keys(read(HEAD).decode("utf-8-sig", errors="replace"))
-    except (OSError, GatebookError):
-        pass  # the reader itself will say what is wrong
+    except Exception:  # noqa: BLE001  (the reader itself will say what is wrong)
+        pass
     return frozenset()
 
 

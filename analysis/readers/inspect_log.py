@@ -24,11 +24,11 @@ from analysis.readers.seeds import SeedFolders, SeedRun, seed_tables
 from analysis.readers.values import items, mapping, number, record, score_cell, text
 
 LETTERS = {"C": "1", "I": "0"}
-JOURNAL = re.compile(r"_journal/summaries/(\d+)\.json")
+JOURNAL = re.compile(r"_journal/summaries/(\d{1,9})\.json")
 SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 EDITED = re.compile(r'(?<!\\)"history"\s*:\s*\[\s*\{')
 EDITS_LIMIT = 64 << 20  # bytes of samples that are looked through for edited scores
-SLICE_WIDTH = 80
+SLICE_WIDTH, MOST_SLICES, MOST_EPOCHS = 80, 200, 1_000_000
 SETTINGS = (
     "task_version",
     "task_args",
@@ -79,7 +79,9 @@ class Log:
     @property
     def epochs(self) -> int:
         """Attempts at every sample."""
-        return int(number(mapping(self.eval.get("config")).get("epochs")) or 1)
+        stated = number(mapping(self.eval.get("config")).get("epochs"))
+        seen = (number(sample.get("epoch")) for sample in self.samples)
+        return int(min(max((held for held in (stated, *seen) if held), default=1), MOST_EPOCHS))
 
     def settings(self) -> dict[str, str]:
         """What must not vary between the runs of one model; seeds may."""
@@ -93,12 +95,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     logs = _latest([log for path in paths if (log := read_log(path, account)) is not None], account)
     for log, before in _offsets(logs, account):
         _check(log, account)
-        rows = Rows(log.path, account.named(log.path))
-        names = _names(log)
-        for place, sample in enumerate(log.samples, start=1):
-            for name in names:
-                _add(f"sample {place}", sample, name, log, before, choices, rows, account)
-        yield rows.take(("model", "item_id", "attempt", "metric", "value", "status"))
+        yield _rows(log, before, choices, account)
     account.choose(choices)
     account.close()
 
@@ -256,79 +253,122 @@ def _check(log: Log, account: Account) -> None:
     compare(log.path, log.scores, log.samples, account)
 
 
-def _names(log: Log) -> list[str]:
-    """The scores of a log; of a score with several values one name each, and its own only where it has a value too."""
-    names: dict[str, None] = {}
+@dataclass(frozen=True, slots=True)
+class _Score:
+    """One score of a sample, or one value of a score that has several."""
+
+    scorer: str
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.scorer if self.key is None else f"{self.scorer}/{self.key}"
+
+    def of(self, sample: Mapping[str, Any]) -> tuple[Any, bool]:
+        """The value, and whether the sample has one of that name."""
+        scores = mapping(sample.get("scores"))
+        if self.scorer not in scores:
+            return None, False
+        value = _given(scores[self.scorer])
+        if self.key is None:
+            return (None, False) if isinstance(value, dict) else (value, True)
+        return (value.get(self.key), self.key in value) if isinstance(value, dict) else (None, False)
+
+
+def _given(score: Any) -> Any:
+    """The value of a score, which may stand without its wrapper."""
+    return score.get("value") if isinstance(score, dict) else score
+
+
+def _scores(log: Log, account: Account) -> list[_Score]:
+    """The scores of a log; of a score with several values one each, and its own only where it has a value too."""
+    split: dict[_Score, None] = {}
     bare: dict[str, bool] = {}
     for sample in log.samples:
         for scorer, score in mapping(sample.get("scores")).items():
-            value = mapping(score).get("value")
+            value = _given(score)
             if isinstance(value, dict):
-                names |= dict.fromkeys(f"{scorer}/{key}" for key in value)
+                split |= dict.fromkeys(_Score(scorer, key) for key in value)
             else:
                 bare[scorer] = bare.get(scorer, False) or bool(score_cell(value))
-    split = {name.partition("/")[0] for name in names}
-    names |= dict.fromkeys(scorer for scorer, valued in bare.items() if valued or scorer not in split)
-    return list(names) or [text(mapping(score).get("name")) for score in log.scores] or [""]
+    divided = {score.scorer for score in split}
+    found = [*split, *(_Score(scorer) for scorer, valued in bare.items() if valued or scorer not in divided)]
+    names = [score.name for score in found]
+    if twice := {name for name in names if names.count(name) > 1}:
+        account.fault(log.path, f"two scores are called {plain(min(twice))}", "Rename one of the scorers.")
+    return found or [_Score(text(mapping(score).get("name"))) for score in log.scores] or [_Score("")]
 
 
-def _add(
-    place: str,
-    sample: Mapping[str, Any],
-    name: str,
-    log: Log,
-    before: int,
-    choices: Choices,
-    rows: Rows,
-    account: Account,
-) -> None:
+def _slices(log: Log, account: Account) -> frozenset[str]:
+    """Keys of metadata that become slices; none where there are too many to be any."""
+    keys = {key for sample in log.samples for key in mapping(sample.get("metadata"))}
+    if len(keys) > MOST_SLICES:
+        account.note(f"metadata of {account.named(log.path)} was left out: {len(keys):,} different keys")
+        return frozenset()
+    return frozenset(keys)
+
+
+def _attempt(place: str, sample: Mapping[str, Any], log: Log, before: int, account: Account) -> str:
+    epoch = text(sample.get("epoch")) or "1"
+    if not (epoch.isascii() and epoch.isdecimal() and len(epoch) < 10):
+        account.fault(
+            log.path, f"the epoch {plain(repr(epoch), width=60)} is no whole number", "Is the log whole?", place
+        )
+        return epoch
+    return str(before + int(epoch))
+
+
+def _rows(log: Log, before: int, choices: Choices, account: Account) -> RawTable:
+    """Every sample under every score that is wanted."""
+    rows = Rows(log.path, account.named(log.path))
+    task, slices = text(log.eval.get("task")), _slices(log, account)
+    scores = _scores(log, account)
+    for number_, sample in enumerate(log.samples, start=1):
+        place = f"sample {number_}"
+        common = _common(place, sample, log, before, choices, account)
+        metadata = mapping(sample.get("metadata"))
+        common |= {
+            f"slice.{key}": told
+            for key in metadata
+            if key in slices and len(told := text(metadata[key])) <= SLICE_WIDTH
+        }
+        error, limit = _words(sample.get("error"), "message"), _words(sample.get("limit"), "type")
+        for score in scores:
+            value, here = score.of(sample)
+            cell = LETTERS.get(value, score_cell(value)) if isinstance(value, str) else score_cell(value)
+            choices.saw(task, score.name, score=number(cell))
+            if not choices.wants(task, score.name):
+                continue
+            if isinstance(value, list | dict):
+                account.unscorable(log.path, place, score.name, cell)
+            lost = "" if cell or error or here else "no score of this name"
+            reason = "; ".join(filter(None, [error, f"limit reached: {limit}" if limit else "", lost]))
+            status = "scored" if cell else "error" if error else "unscored"
+            rows.add(place, common | {"metric": score.name, "value": cell, "status": status, "reason": reason})
+    return rows.take(("model", "item_id", "attempt", "metric", "value", "status"))
+
+
+def _common(
+    place: str, sample: Mapping[str, Any], log: Log, before: int, choices: Choices, account: Account
+) -> dict[str, str]:
+    """What a sample says under every score."""
     task, item = text(log.eval.get("task")), text(sample.get("id"))
-    value, here = _value(sample, name)
-    cell = LETTERS.get(value, score_cell(value)) if isinstance(value, str) else score_cell(value)
-    error = sample.get("error")
-    wrong = text(mapping(error).get("message")) if isinstance(error, dict) else text(error)
-    choices.saw(task, name, score=number(cell))
-    if not choices.wants(task, name):
-        return
-    if isinstance(value, list | dict):
-        account.unscorable(log.path, place, name, cell)
-    limit = sample.get("limit")
-    limit = text(mapping(limit).get("type")) if isinstance(limit, dict) else text(limit)
     usage = mapping(mapping(sample.get("model_usage")).get(log.model))
-    reasons = [
-        wrong,
-        f"limit reached: {limit}" if limit else "",
-        "" if cell or wrong or here else "no score of this name",
-    ]
-    cells = {
+    return {
         "run_id": f"{text(log.eval.get('eval_id')) or text(log.eval.get('task_id'))} {log.model}",
         "model": log.model,
         "task": task,
         "item_id": f"{task}/{item}" if choices.several("task") else item,
-        "attempt": str(before + int(number(sample.get("epoch")) or 1)),
-        "metric": name,
-        "value": cell,
-        "status": "scored" if cell else "error" if wrong else "unscored",
-        "reason": "; ".join(filter(None, reasons)),
+        "attempt": _attempt(place, sample, log, before, account),
         "input_tokens": text(usage.get("input_tokens")),
         "output_tokens": text(usage.get("output_tokens")),
         "latency_s": text(sample.get("working_time")) or text(sample.get("total_time")),
     }
-    for key, held in mapping(sample.get("metadata")).items():
-        if (told := text(held)) and len(told) <= SLICE_WIDTH:
-            cells[f"slice.{key}"] = told
-    rows.add(place, cells)
 
 
-def _value(sample: Mapping[str, Any], name: str) -> tuple[Any, bool]:
-    """The value of a score, and whether the sample has one of that name."""
-    scores = mapping(sample.get("scores"))
-    scorer, _, key = name.partition("/")
-    if name in scores:
-        value = mapping(scores[name]).get("value")
-        return (None, False) if isinstance(value, dict) else (value, True)
-    value = mapping(scores.get(scorer)).get("value")
-    return (value.get(key), key in value) if isinstance(value, dict) else (None, False)
+def _words(value: Any, key: str) -> str:
+    """A text, or that of an object under a key."""
+    return text(value.get(key)) if isinstance(value, dict) else text(value)
 
 
 def _without_seeds(value: Any) -> Any:

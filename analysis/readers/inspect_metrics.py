@@ -61,8 +61,13 @@ def compare(path: Path, scores: Sequence[Any], samples: Sequence[Mapping[str, An
         if values is None or reduce is None or compute is None or "cluster" in stated.params:
             left[stated.name] = None
         elif stated.value is not None:
-            reduced = [reduce(held) for held in values.values()]
-            account.agree(path, stated.name, stated.value, compute(reduced) if reduced else None)
+            try:
+                reduced = [reduce(held) for held in values.values()]
+                found = compute(reduced) if reduced else None
+            except OverflowError:  # of a sum of very large scores
+                left[stated.name] = None
+                continue
+            account.agree(path, stated.name, stated.value, found)
     if left:
         account.note(f"stated and not computed again: {plain(', '.join(left))}")
 
@@ -72,10 +77,10 @@ def _by_sample(stated: Stated, samples: Sequence[Mapping[str, Any]]) -> dict[str
     out: dict[str, list[float]] = {}
     for sample in samples:
         scores = mapping(sample.get("scores"))
-        held = mapping(scores.get(stated.scorer, scores.get(stated.score)))
-        if not held:
+        held = scores.get(stated.scorer, scores.get(stated.score))
+        if held is None:
             continue
-        value = held.get("value")
+        value = held.get("value") if isinstance(held, dict) else held
         if isinstance(value, dict):
             if stated.score not in value:
                 return None
@@ -103,7 +108,7 @@ def _float(value: Any) -> float | None:
 def _reducer(name: str) -> Callable[[list[float]], float] | None:
     """The reduction of epochs by its name; the mean where none is named."""
     kind, _, k = name.rpartition("_")
-    if kind in {"pass_at", "at_least"} and k.isdecimal():
+    if kind in {"pass_at", "at_least"} and k.isascii() and k.isdecimal() and len(k) < 10:
         return lambda values: (_pass_at if kind == "pass_at" else _at_least)(values, int(k))
     known: dict[str, Callable[[list[float]], float]] = {
         "": statistics.fmean,

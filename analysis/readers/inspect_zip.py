@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 
-from analysis.errors import Fault, InputError, plain
+from analysis.errors import Fault, GatebookError, InputError, plain
 from analysis.readers.files import RATIO_LIMIT, SPARE, DataFile
 from analysis.readers.raw import optional
 
@@ -24,8 +24,8 @@ class Container:
         self._name = data.path.name
         self._bytes = data.whole()
         try:
-            with zipfile.ZipFile(io.BytesIO(self._bytes)) as archive:
-                self.members: Mapping[str, zipfile.ZipInfo] = {info.filename: info for info in archive.infolist()}
+            self._archive = zipfile.ZipFile(io.BytesIO(self._bytes))
+            self.members: Mapping[str, zipfile.ZipInfo] = {info.filename: info for info in self._archive.infolist()}
         except (zipfile.BadZipFile, ValueError, OverflowError, NotImplementedError, struct.error) as error:
             fault = self._fault(f"is no complete ZIP archive ({plain(error)})", "The log may be cut short.")
             raise fault from error
@@ -51,18 +51,14 @@ class Container:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise self._fault(f"the member {plain(name)} is not UTF-8", "Write the log again.") from error
-        except InputError:
-            raise
-        except MemoryError:
+        except (GatebookError, MemoryError):
             raise
         except Exception as error:
-            if type(error).__name__ == "MissingProgram":
-                raise
             what = f"the member {plain(name)} cannot be unpacked ({plain(error)})"
             raise self._fault(what, "The log may be cut short.") from error
 
     def _stdlib(self, info: zipfile.ZipInfo) -> bytes:
-        with zipfile.ZipFile(io.BytesIO(self._bytes)) as archive, archive.open(info) as stream:
+        with self._archive.open(info) as stream:
             return self._limited(info, stream.read(info.file_size + 1))
 
     def _zstandard(self, info: zipfile.ZipInfo) -> bytes:

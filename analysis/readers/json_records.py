@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from analysis.errors import Fault, InputError, is_whole, plain, raise_all
 from analysis.readers.files import DataFile
 from analysis.readers.lines import text_lines
-from analysis.readers.raw import STRETCH, RawTable, cell_text, empty, joined, stem
+from analysis.readers.raw import MOST_COLUMNS, STRETCH, RawTable, cell_text, empty, joined, stem
 
 MOST_KEYS = 20
 STRETCH_BYTES = 8 << 20
@@ -110,8 +111,7 @@ def loads(path: Path, text: str, place: str = "") -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     held = dict(pairs)
     if len(held) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise ValueError(f"the key {plain(repr(twice), width=60)} stands twice in one object")
     return held
 
@@ -152,6 +152,11 @@ def _ragged(path: Path, entries: list[tuple[Any, str, str | None, str]]) -> dict
         pairs = entry.items() if isinstance(entry, dict) else zip(_positions(entry), _as_list(entry), strict=True)
         for name, cell in pairs:
             cells = columns.setdefault(name, [])
+            if len(columns) > MOST_COLUMNS * 5:
+                what = f"more than {len(columns) - 1:,} different keys up to here"
+                raise InputError(
+                    Fault(file=path.name, place=place, what=what, fix="Give records that share their keys.")
+                )
             cells.extend([""] * (row - len(cells)))
             cells.append(cell_text(cell))
     raise_all(InputError, faults)

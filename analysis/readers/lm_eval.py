@@ -120,7 +120,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
         yield from run.tables(account)
         run.compare(account)
         key = (file.results.model if file.results else file.path.parent.name, file.task, run.answers)
-        if key in answers:
+        if key in answers and run.sums:
             account.copied(file.path, f"{answers[key]} holds the same answers to every document")
         answers.setdefault(key, account.named(file.path))
     account.choose(choices)
@@ -165,6 +165,7 @@ class _Run:
         self.sums: dict[tuple[str, str], list[float]] = {}  # (metric, filter) -> rows with a number, their sum
         self.documents: Counter[str] = Counter()  # filter -> rows with a metric
         self.answers = 0
+        self.bare = ""  # place of the first sample without a metric
 
     def tables(self, account: Account) -> Iterator[RawTable]:
         rows = Rows(self.file.path, account.named(self.file.path))
@@ -191,11 +192,13 @@ class _Run:
             self.documents[kept] += 1
         answer = cell_text(sample.get("resps", sample.get("filtered_resps")))
         self.answers ^= hash((digest or document, kept, answer, *(cell_text(sample.get(name)) for name in names)))
+        if not names:
+            self.bare = self.bare or place
         item = self.pairing.name(document, digest)
         if self.choices.several("task"):
             item = f"{file.task}/{item}"
-        for name in names:
-            value = sample.get(name)
+        for name in names or [""]:
+            value = sample.get(name) if name else None
             held = self.sums.setdefault((name, kept), [0, 0.0])
             if (score := number(value)) is not None:
                 held[0], held[1] = held[0] + 1, held[1] + score
@@ -211,9 +214,10 @@ class _Run:
                 "task": file.task,
                 "item_id": item,
                 "attempt": str(file.attempt),
-                "metric": name if kept == "none" else f"{name},{kept}",
+                "metric": name if kept == "none" or not name else f"{name},{kept}",
                 "value": cell,
                 "status": "scored" if cell else "unscored",
+                "reason": "" if name else "the sample has no metric",
                 "output_chars": _length(sample.get("resps")),
                 "item_hash": digest,
                 "prompt_hash": text(sample.get("prompt_hash")),
@@ -228,8 +232,11 @@ class _Run:
 
     def compare(self, account: Account) -> None:
         """Means and counts that the results state, computed again."""
+        if self.bare and any(name for name, _ in self.sums):
+            fix = "The file may be cut short; give one in which every sample was scored alike."
+            account.fault(self.file.path, "the sample has no metric, where others have one", fix, self.bare)
         found = self.file.results
-        if found is None:
+        if found is None or not self.documents:
             return
         path, task = found.path, self.file.task
         effective = number(mapping(found.of("n-samples", task)).get("effective"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 from analysis.readers.account import Ask
@@ -43,7 +44,7 @@ class Pairing:
         return [f"{moved} id{'s' * (moved != 1)} stand for other content in another file: items are paired by content"]
 
     def _moved(self) -> int:
-        """Ids with two contents, and contents whose ids differ between the files that hold them."""
+        """Ids with two contents, and contents that two files hold under no common id."""
         by_id: dict[tuple[str, str], set[str]] = {}
         by_content: dict[tuple[str, str], set[frozenset[str]]] = {}
         for (task, _), digests in self._by_file.items():
@@ -54,5 +55,11 @@ class Pairing:
             for digest, held in ids.items():
                 by_content.setdefault((task, digest), set()).add(frozenset(held))
         moved = {key for key, held in by_id.items() if len(held) > 1}
-        moved |= {(task, min(min(held) for held in found)) for (task, _), found in by_content.items() if len(found) > 1}
+        apart = ((task, found) for (task, _), found in by_content.items() if _apart(found))
+        moved |= {(task, min(min(held) for held in found)) for task, found in apart}
         return len(moved)
+
+
+def _apart(found: set[frozenset[str]]) -> bool:
+    """Whether two of these sets have nothing in common."""
+    return len(found) > 1 and any(one.isdisjoint(other) for one, other in combinations(found, 2))

@@ -17,7 +17,8 @@ from analysis.readers.canonical import Rows
 from analysis.readers.json_records import loads
 from analysis.readers.lines import text_lines, whole_text
 from analysis.readers.raw import STRETCH, RawTable, cell_text, data_suffix
-from analysis.readers.values import items, mapping, number, record, score_cell, text
+from analysis.readers.values import items, number, record, score_cell, text
+from analysis.schema import is_missing
 
 COLUMNS = ("item_id", "order", "winner", "judge")
 PREFERRED = {1.0: "a", 2.0: "b", 1.5: "tie", 0.0: "tie"}
@@ -32,23 +33,29 @@ def alpaca_eval(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
         rows = Rows(path, account.named(path))
         for place, held in _records(path, account):
             preference = held.get("preference")
-            score = number(preference)
-            graded += score is not None and score not in PREFERRED
+            score = None if isinstance(preference, bool) else number(preference)
             judge, a, b = (text(held.get(name)) for name in ("annotator", "generator_1", "generator_2"))
+            _named_both(account, path, place, a, b)
             choices.saw(judge, a, b, score=score)
             if not choices.wants(judge, a, b):
                 continue
+            graded += score is not None and score not in PREFERRED
+            failed = not isinstance(preference, bool) and is_missing(cell_text(preference))
             content = f"{text(held.get('dataset'))}\n{text(held.get('instruction'))}"
             cells = {
                 "item_id": hashlib.sha256(content.encode(errors="backslashreplace")).hexdigest()[:16],
                 "order": "AB",
-                "winner": PREFERRED.get(score, cell_text(preference)) if score is not None else "fail",
+                "winner": "fail"
+                if failed
+                else PREFERRED.get(score, "")
+                if score in PREFERRED
+                else cell_text(preference),
                 "judge": judge,
                 "model_a": a,
                 "model_b": b,
                 "len_a": str(len(text(held.get("output_1")))),
                 "len_b": str(len(text(held.get("output_2")))),
-                "reason": "" if score is not None else "the judge gave no preference",
+                "reason": "the judge gave no preference" if failed else "",
                 "slice.dataset": text(held.get("dataset")),
             }
             rows.add(place, cells)
@@ -71,18 +78,26 @@ def fastchat_pair(paths: Sequence[Path], account: Account) -> Iterator[RawTable]
         for place, held in _records(path, account):
             models = (text(held.get("model_1")), text(held.get("model_2")))
             judge, item = _judge(held.get("judge")), text(held.get("question_id"))
-            baseline = account.ask.choose.get("baseline")
-            swapped = models[1] == baseline
+            _named_both(account, path, place, *models)
+            chosen = account.ask.choose
+            swapped = models[1] in _listed(chosen.get("baseline")) or models[0] in _listed(chosen.get("candidate"))
             a, b = models[::-1] if swapped else models
             choices.saw(judge, a, b, score=None)
-            if baseline is None:
+            if not {"baseline", "candidate"} & set(chosen):
                 choices.saw(judge, b, a, score=None)  # either may be the baseline: that is asked
             if not choices.wants(judge, a, b):
                 continue
+            sides = {
+                "model_1": "b" if swapped else "a",
+                "model_2": "a" if swapped else "b",
+                "error": "fail",
+                "": "fail",
+            }
             for game, first in (("g1_winner", models[0]), ("g2_winner", models[1])):
-                winner = text(held.get(game))
-                names = {"model_1": models[0], "model_2": models[1]}
-                verdict = {a: "a", b: "b"}.get(names.get(winner, ""), "fail" if winner in {"error", ""} else winner)
+                if game not in held:
+                    continue
+                winner = cell_text(held[game])
+                verdict = sides.get(winner, winner)
                 cells = {
                     "item_id": _turn(item, held),
                     "order": "AB" if first == a else "BA",
@@ -149,8 +164,12 @@ def arena_hard(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
             choices.saw(judge, b, score=None)
             if not choices.wants(judge, b):
                 continue
-            for index, game in enumerate(map(mapping, items(held.get("games")))):
-                label = text(game.get("score"))
+            _named_both(account, path, place, a, b)
+            if not items(held.get("games")):
+                account.fault(path, "the record holds no games", "The file may be cut short.", place)
+            for index, given in enumerate(items(held.get("games"))):
+                game = record(given, account.named(path), f"{place}, game {index + 1}")
+                label = cell_text(game.get("score"))
                 place_won = LABELS.get(label, "")
                 sides = (
                     {"first": "a", "second": "b", "tie": "tie"}
@@ -185,6 +204,15 @@ def _records(path: Path, account: Account) -> Iterator[tuple[str, Mapping[str, A
         for count, line in text_lines(data):
             if line.strip():
                 yield f"line {count}", record(loads(path, line, f"line {count}"), account.named(path), f"line {count}")
+
+
+def _named_both(account: Account, path: Path, place: str, a: str, b: str) -> None:
+    if not a or not b:
+        account.fault(path, "the record does not name both models", "The file may be cut short.", place)
+
+
+def _listed(chosen: str | Sequence[str] | None) -> Sequence[str]:
+    return [chosen] if isinstance(chosen, str) else chosen or ()
 
 
 def _judge(value: Any) -> str:

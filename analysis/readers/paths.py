@@ -42,6 +42,9 @@ def expand(paths: Iterable[str | Path]) -> list[Path]:
             else:
                 matches = sorted(Path(name) for name in glob.glob(str(given)))  # noqa: PTH207  (absolute patterns too)
             matches = [match for match in matches if match.is_file()]
+        except InputError as error:
+            faults += error.faults
+            continue
         except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
             what, matches = f"cannot be read ({plain(getattr(error, 'strerror', error))})", []
         if not matches:
@@ -58,11 +61,26 @@ def expand(paths: Iterable[str | Path]) -> list[Path]:
 
 def _inside(folder: Path) -> list[Path]:
     found = []
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=_refuse):
         if set(names) >= REPORT:
             folders.clear()  # a report of ours is no data
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        files = (Path(place) / name for name in sorted(names) if not name.startswith("."))
-        found += [file for file in files if data_suffix(file) in {*SUFFIXES, *LOG_SUFFIXES} and file.is_file()]
+        files = [Path(place) / name for name in sorted(names) if not name.startswith(".")]
+        files = [file for file in files if data_suffix(file) in {*SUFFIXES, *LOG_SUFFIXES}]
+        gone = [
+            Fault(file=file.name, what="is a link to nothing", fix="Fetch the file, or remove the link.")
+            for file in files
+            if not file.exists()
+        ]
+        raise_all(InputError, gone)
+        found += [file for file in files if file.is_file()]
     return found
+
+
+def _refuse(error: OSError) -> None:
+    """A folder that cannot be listed may hold anything."""
+    name = Path(str(error.filename)).name
+    raise InputError(
+        Fault(file=name, what=f"cannot be listed ({plain(error.strerror)})", fix="Check its rights.")
+    ) from error

@@ -10,10 +10,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from analysis.errors import Fault, InputError, plain
 from analysis.readers.account import Account, Choices
 from analysis.readers.canonical import Rows
 from analysis.readers.json_records import loads
@@ -23,6 +24,7 @@ from analysis.readers.values import items, mapping, number, record, score_cell, 
 
 ERROR = "2"  # failureReason: 0 none, 1 an assertion, 2 an error
 REASON_WIDTH = 400
+OWN, NAMED = {"success", "score"}, "named:"  # a named score that is called like promptfoo's own is told apart
 
 
 def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
@@ -35,6 +37,13 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
         rows = Rows(path, account.named(path))
         outputs: dict[tuple[str, str, str], list[str]] = {}
         copies = 0
+        arms: dict[tuple[str, str], set[str]] = {}
+        for row in found:
+            arms.setdefault((row.provider, row.prompt), set()).add(text(row.held.get("promptIdx")))
+        for (provider, prompt), indices in arms.items():
+            if len(indices) > 1:
+                what = f"{len(indices)} columns of the output are called {plain(provider)} with the prompt {plain(prompt, width=60)}"
+                account.fault(path, what, "Give providers and prompts labels of their own.")
         for row in found:
             before = outputs.setdefault((row.item, row.provider, row.prompt), [])
             copies += row.cached and row.output in before
@@ -92,8 +101,8 @@ class _Row:
         """The score of a metric; nothing for an error, or where the grader itself failed."""
         if self.error or mapping(self.grading.get("metadata")).get("graderError"):
             return ""
-        if metric in self.named:
-            return score_cell(self.named[metric])
+        if (name := metric.removeprefix(NAMED)) in self.named and metric not in OWN:
+            return score_cell(self.named[name])
         held = {"success": self.held.get("success", self.held.get("pass")), "score": self.held.get("score")}
         return score_cell(held.get(metric))
 
@@ -131,18 +140,22 @@ def _read(path: Path, account: Account) -> tuple[Mapping[str, Any], list[tuple[s
         account.fault(path, "is no output of promptfoo", "It has no object `results`. Write it with -o out.json.")
         return {}, []
     results = held["results"]
-    rows = items(results.get("results")) or list(_from_table(mapping(results.get("table"))))
+    rows = items(results.get("results")) or list(_from_table(mapping(results.get("table")), account.named(path)))
     return held, [(f"row {i}", row) for i, row in enumerate(rows, start=1)]
 
 
-def _from_table(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _from_table(table: Mapping[str, Any], file: str) -> Iterator[dict[str, Any]]:
     """Rows of version 2, where a line of the body holds one output per prompt and provider."""
     head = mapping(table.get("head"))
     names = [text(name) for name in items(head.get("vars"))]
     prompts = [mapping(prompt) for prompt in items(head.get("prompts"))]
     for line in map(mapping, items(table.get("body"))):
         variables = dict(zip(names, items(line.get("vars")), strict=False))
-        for prompt, output in zip(prompts, map(mapping, items(line.get("outputs"))), strict=False):
+        outputs = items(line.get("outputs"))
+        if len(outputs) != len(prompts):
+            what = f"{len(outputs)} outputs stand in a line of the table where its head has {len(prompts)} prompts"
+            raise InputError(Fault(file=file, what=what, fix="The file may be cut short."))
+        for prompt, output in zip(prompts, map(mapping, outputs), strict=True):
             provider = prompt.get("provider") or output.get("provider")
             yield {"vars": variables, "testCase": line.get("test"), "prompt": prompt, "provider": provider} | dict(
                 output
@@ -151,7 +164,8 @@ def _from_table(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _metrics(rows: Sequence[_Row]) -> list[str]:
     """Pass or fail alone where every score says the same; else the score and the named scores too."""
-    named = list(dict.fromkeys(name for row in rows for name in row.named))
+    found = dict.fromkeys(name for row in rows for name in row.named)
+    named = [f"{NAMED}{name}" if name in OWN else name for name in found]
     same = all(number(row.value("score")) in {None, number(row.value("success"))} for row in rows)
     return ["success", *([] if same and not named else ["score"]), *named]
 
@@ -183,6 +197,6 @@ def _compare(path: Path, results: Mapping[str, Any], rows: Sequence[_Row], accou
 
 def _seconds(milliseconds: Any) -> str:
     try:
-        return str(Decimal(text(milliseconds)).scaleb(-3))
-    except InvalidOperation:
+        return str(Decimal(text(milliseconds)) / 1000)
+    except ArithmeticError:
         return ""

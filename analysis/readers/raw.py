@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from analysis.errors import Fault, InputError, MissingProgram, plain
 
 COMPRESSED = (".gz", ".zst")
 STRETCH = 20_000  # rows of a stretch
+MOST_COLUMNS, MOST_CELLS = 4000, 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,10 @@ def joined(tables: Sequence[RawTable]) -> RawTable:
     if len(tables) == 1:
         return tables[0]
     columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    rows = sum(len(table.places) for table in tables)
+    if len(columns) > MOST_COLUMNS and len(columns) * rows > MOST_CELLS:
+        what = f"{len(columns):,} columns of {rows:,} rows are more than a machine should hold"
+        raise InputError(Fault(file=tables[0].file, what=what, fix="Give records that share their keys."))
     alike = [padded(table, columns) for table in tables]
     keyed = any(table.keys is not None for table in tables)
     indexed = any(table.indices is not None for table in tables)
@@ -105,7 +111,7 @@ def checked_names(path: Path, names: list[str], place: str) -> tuple[str, ...]:
         When a name stands twice.
     """
     columns = tuple(name.strip() or f"#{position}" for position, name in enumerate(names, start=1))
-    twice = sorted({name for name in columns if columns.count(name) > 1})
+    twice = sorted(name for name, count in Counter(columns).items() if count > 1)
     if twice:
         raise InputError(
             Fault(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.errors import close_match, plain
-from analysis.readers.account import Account, Choices
+from analysis.readers.account import ALL, Account, Choices
 from analysis.readers.canonical import RERUNS, Rows
 from analysis.readers.json_records import loads
 from analysis.readers.raw import RawTable, cell_text
@@ -39,7 +39,7 @@ class Run:
 def mlflow(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per run and metric. Parameters become columns; the configuration is all of them without the seed."""
 
-    def run(cells: Mapping[str, str]) -> Run:
+    def run(_: Path, cells: Mapping[str, str]) -> Run:
         settings = {name.removeprefix("params."): cell for name, cell in cells.items() if name.startswith("params.")}
         metrics = {name.removeprefix("metrics."): cell for name, cell in cells.items() if name.startswith("metrics.")}
         return Run(id=cells.get("run_id", ""), state=cells.get("status", ""), settings=settings, metrics=metrics)
@@ -50,12 +50,12 @@ def mlflow(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
 def wandb(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per run and metric. A CSV does not tell settings from results: the chosen metric is one, the rest are columns."""
     chosen = account.ask.choose.get("metric")
-    wanted = {chosen} if isinstance(chosen, str) else set(chosen or ())
+    wanted = set() if chosen == ALL else {chosen} if isinstance(chosen, str) else set(chosen or ())
 
-    def run(cells: Mapping[str, str]) -> Run:
+    def run(path: Path, cells: Mapping[str, str]) -> Run:
         if "summary" in cells:
             name = cells.get("id") or cells.get("name", "")
-            settings, summary = (_object(paths[0], cells.get(key, "")) for key in ("config", "summary"))
+            settings, summary = (_object(path, cells.get(key, "")) for key in ("config", "summary"))
             return Run(id=name, state=cells.get("state", ""), settings=settings, metrics=summary)
         rest = {name: cell for name, cell in cells.items() if name not in WANDB_OWN}
         metrics = {
@@ -70,14 +70,14 @@ def wandb(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
 
 
 def _reruns(
-    paths: Sequence[Path], account: Account, understood: Callable[[Mapping[str, str]], Run]
+    paths: Sequence[Path], account: Account, understood: Callable[[Path, Mapping[str, str]], Run]
 ) -> Iterator[RawTable]:
     choices = Choices(account.ask, "seed", metric="metric")
     first: dict[tuple[str, str], str] = {}
     for path in paths:
         with account.opened(path) as data:
             runs = [
-                (place, understood(dict(zip(table.columns, cells, strict=True))))
+                (place, understood(path, dict(zip(table.columns, cells, strict=True))))
                 for table in raw_tables(data)
                 for place, cells in zip(table.places, table.rows, strict=True)
             ]

@@ -34,7 +34,9 @@ def number(value: Any) -> float | None:
     """
     if isinstance(value, bool):
         return float(value)
-    if not isinstance(value, str) or "_" in value:  # the reader keeps every number as text; float() reads 1_0 as 10
+    if (
+        not isinstance(value, str) or "_" in value or not value.isascii()
+    ):  # every number is text; float() reads 1_0 as 10
         return None
     try:
         found = float(value)

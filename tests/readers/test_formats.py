@@ -270,6 +270,21 @@ class TestAnything:
         only_rows_or_an_error(path)
 
 
+def test_a_record_of_megabytes_of_quotes_is_recognised_in_no_time(tmp_path):
+    import time
+
+    path = logs.write_lines(tmp_path / "a.jsonl", [{"answer": json.dumps({"a": "b"}) * 150_000, "doc_id": 1}])
+    start = time.process_time()
+    assert recognised([path], "attempts") == "tabular"
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv", "a.json"])
+def test_what_cannot_be_understood_is_a_table_whose_reader_says_why(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PAR1\xff\x00broken")
+    assert recognised([tmp_path / name], "attempts") == "tabular"
+
+
 @pytest.mark.parametrize("name", [*JSON_FILES, *LINE_FILES])
 def test_deep_nesting_ends_in_one_error(tmp_path, name):
     path = tmp_path / name

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 import zipfile
 
 import pytest
@@ -160,6 +161,43 @@ class TestValues:
             rows, notes = read("inspect", path)
             assert column(rows, "value") == ["1"]
             assert f"scores edited after the run in {path.name}: 1; the last value counts" in notes
+
+
+class TestNames:
+    def test_a_scorer_may_have_a_slash_in_its_name(self, tmp_path):
+        samples = [summary(1, {"acc": 1}, scorer="pkg/judge"), summary(2, {"acc": 0}, scorer="pkg/judge")]
+        rows, _ = read("inspect", write_eval(tmp_path / "a.eval", members(header(), samples)))
+        assert column(rows, "metric", "value") == [("pkg/judge/acc", "1"), ("pkg/judge/acc", "0")]
+
+    def test_two_scores_of_one_name_are_refused(self, tmp_path):
+        sample = summary(1) | {"scores": {"a": {"value": {"x": 1}}, "a/x": {"value": 0}}}
+        assert "two scores are called a/x" in refused(
+            write_eval(tmp_path / "a.eval", members(header(items=[1]), [sample]))
+        )
+
+    def test_a_score_may_stand_without_its_wrapper(self, tmp_path):
+        sample = summary(1) | {"scores": {"match": "C"}}
+        path = write_eval(tmp_path / "a.eval", members(header({"accuracy": 1.0}, items=[1]), [sample]))
+        assert column(read("inspect", path)[0], "value") == ["1"]
+
+    @pytest.mark.parametrize("epoch", [2.7, "x", -1, "९"])
+    def test_an_epoch_that_is_no_whole_number_is_refused(self, tmp_path, epoch):
+        path = write_eval(tmp_path / "a.eval", members(header(items=[1]), [summary(1, "C", epoch=epoch)]))
+        assert "is no whole number" in refused(path)
+
+    def test_attempts_go_on_behind_the_epochs_that_were_seen(self, tmp_path):
+        files = []
+        for i in (1, 2):
+            head = header(items=[1], eval_id=f"e{i}", task_id=f"t{i}", created=f"{i}", total=3, config={})
+            samples = [summary(1, "C", epoch=epoch) for epoch in (1, 2, 3)]
+            files.append(write_eval(tmp_path / f"{i}.eval", members(head, samples)))
+        assert column(read("inspect", *files)[0], "attempt") == list("123456")
+
+    def test_too_many_keys_of_metadata_are_no_slices(self, tmp_path):
+        samples = [summary(i, "C", metadata={f"k{i}-{j}": 1 for j in range(150)}) for i in (1, 2)]
+        rows, notes = read("inspect", write_eval(tmp_path / "a.eval", members(header({"accuracy": 1.0}), samples)))
+        assert not any(name.startswith("slice.") for name in rows[0])
+        assert "metadata of a.eval was left out: 300 different keys" in notes
 
 
 class TestEpochs:
@@ -326,6 +364,35 @@ class TestContainer:
     def test_a_member_larger_than_its_directory_says_is_refused(self, tmp_path):
         path = write_zstandard(tmp_path / "a.eval", members(header(HALF), TWO), lie=10)
         assert "cannot be unpacked" in refused(path)
+
+    def test_thousands_of_members_are_read_in_no_time(self, tmp_path):
+        samples = [summary(i, "C") for i in range(3000)]
+        path = write_eval(tmp_path / "a.eval", members(header({"accuracy": 1.0}, items=range(3000)), samples))
+        start = time.process_time()
+        assert len(read("inspect", path)[0]) == 3000
+        assert time.process_time() - start < 10  # the directory was parsed for every member: 20 s
+
+    @pytest.mark.parametrize(
+        "name", ["_journal/summaries/" + "9" * 5000 + ".json", "samples/x_epoch_" + "9" * 5000 + ".json"]
+    )
+    def test_gigantic_numbers_in_names_are_only_names(self, tmp_path, name):
+        parts = [*members(header(HALF), TWO, crashed=True), (name, [])]
+        try:
+            read("inspect", write_eval(tmp_path / "a.eval", parts))
+        except InputError as error:
+            assert str(error)
+
+    @pytest.mark.parametrize("reducer", ["pass_at_" + "9" * 5000, "at_least_٣", "pass_at_"])
+    def test_gigantic_numbers_in_reducers_are_unknown_reducers(self, tmp_path, reducer):
+        one = {"name": "match", "scorer": "match", "reducer": reducer, "metrics": {"accuracy": {"value": 0.5}}}
+        _, notes = read("inspect", write_eval(tmp_path / "a.eval", members(header(scores=[one]), TWO)))
+        assert any(note.startswith("stated and not computed again") for note in notes)
+
+    def test_a_sum_that_no_number_holds_is_not_compared(self, tmp_path):
+        path = write_eval(
+            tmp_path / "a.eval", members(header({"accuracy": 1e308}), [summary(1, 1e308), summary(2, 1e308)])
+        )
+        assert "stated and not computed again: match/accuracy" in read("inspect", path)[1]
 
     def test_a_cut_archive_is_refused(self, tmp_path):
         path = write_eval(tmp_path / "a.eval", members(header(HALF), TWO))

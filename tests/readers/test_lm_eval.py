@@ -244,6 +244,36 @@ def test_results_alone_hold_no_samples(tmp_path):
     assert "holds means, no samples. Run with --log_samples" in refused(path)
 
 
+class TestNoMetric:
+    def test_documents_without_any_metric_are_rows(self, tmp_path):
+        # lm_eval 0.4.13 with predict_only: metrics is an empty list
+        files = harness(tmp_path, [sample(0), sample(1)], {"alias": "gsm8k"}, n=0)
+        rows, _ = read("lm-eval", *files)
+        assert column(rows, "item_id", "value", "status", "reason") == [
+            ("0", "", "unscored", "the sample has no metric"),
+            ("1", "", "unscored", "the sample has no metric"),
+        ]
+
+    @pytest.mark.parametrize("metrics", [[], None])
+    def test_one_document_without_the_metric_of_the_others_is_named(self, tmp_path, metrics):
+        broken = {name: held for name, held in sample(1, acc=1.0).items() if name != "acc"} | {"metrics": metrics}
+        path = write_lines(tmp_path / "samples_t.jsonl", [sample(0, acc=1.0), broken])
+        assert "line 2: the sample has no metric, where others have one" in refused(path)
+
+
+def test_documents_of_one_content_keep_their_ids_beside_a_shorter_run(tmp_path):
+    twice = [sample(0, content="x", acc=1.0), sample(3, content="x", acc=1.0)]
+    files = harness(tmp_path / "a", twice, {"acc,none": 1.0}, model="a")
+    files += harness(tmp_path / "b", twice[:1], {"acc,none": 1.0}, model="b")
+    assert column(read("lm-eval", *files)[0], "item_id") == ["0", "3", "0"]
+
+
+@pytest.mark.parametrize("choice", ["maybe", "first"])
+def test_copies_are_kept_or_nothing(tmp_path, choice):
+    files = harness(tmp_path, [sample(0, acc=1.0)], {"acc,none": 1.0})
+    assert f"copies={choice} is no choice. Known: copies=keep" in refused(*files, copies=choice)
+
+
 def test_the_model_is_not_the_random_name_of_the_folder(tmp_path):
     # lm_eval 0.4.13: without a name among model_args the harness draws one, the same for two models under one seed
     config = {"model": "dummy", "model_args": {}, "limit": None}

@@ -122,6 +122,42 @@ def test_several_prompts_are_asked_about_and_become_arms(tmp_path):
     assert column(read("promptfoo", path, prompt="all")[0], "model") == ["acme · short", "acme · polite"]
 
 
+@pytest.mark.parametrize("change", [{"provider": "acme"}, {"prompt": "short"}])
+def test_two_columns_of_one_name_are_no_repeats(tmp_path, change):
+    # one provider at two temperatures, or two prompts under one label: promptIdx alone tells them apart
+    path = promptfoo(tmp_path / "out.json", [row("a", promptIdx=0), row("a", promptIdx=1, success=False, **change)])
+    assert "2 columns of the output are called acme with the prompt short" in refused(path)
+
+
+def test_a_table_with_more_outputs_than_prompts_is_refused(tmp_path):
+    table = {
+        "head": {"vars": [], "prompts": [{"raw": "Q", "provider": "a"}]},
+        "body": [{"vars": [], "outputs": [{}, {}]}],
+    }
+    held = {"results": {"version": 2, "table": table}, "config": {}}
+    assert "2 outputs stand in a line of the table where its head has 1 prompts" in refused(
+        write_json(tmp_path / "out.json", held)
+    )
+
+
+def test_a_named_score_may_be_called_like_promptfoos_own(tmp_path):
+    path = promptfoo(tmp_path / "out.json", [row("a", namedScores={"success": 0.25, "score": 0.5})])
+    rows, _ = read("promptfoo", path, metric="all")
+    assert dict(column(rows, "metric", "value")) == {
+        "success": "1",
+        "score": "1",
+        "named:success": "0.25",
+        "named:score": "0.5",
+    }
+
+
+def test_a_time_that_no_number_holds_is_left_out(tmp_path):
+    path = tmp_path / "out.json"
+    text = promptfoo(path, [row("a")]).read_text().replace("1234", "1e9999999")
+    path.write_text(text, encoding="utf-8")
+    assert column(read("promptfoo", path)[0], "latency_s") == [""]
+
+
 @pytest.mark.parametrize(("name", "stated", "found"), [("successes", 5, 1), ("failures", 3, 0), ("errors", 1, 0)])
 def test_counts_that_do_not_fit_name_both_numbers(tmp_path, name, stated, found):
     path = promptfoo(tmp_path / "out.json", [row("a")], **{name: stated})

@@ -75,6 +75,11 @@ class TestDelimited:
         assert "a.csv, line 2: column names stand twice: score" in message
         assert "header: false" in message
 
+    def test_a_hundred_thousand_columns_are_checked_in_no_time(self):
+        names = [f"c{i}" for i in range(100_000)]
+        assert len(raw("a.csv", ",".join(names) + "\n" + ",".join(names) + "\n").columns) == 100_000
+        assert "column names stand twice: c7" in refused("a.csv", ",".join([*names, "c7"]) + "\n")
+
     def test_every_ragged_line_is_named(self):
         message = refused("a.csv", "a,b\n1,2\n3\n4,5,6\n")
         assert "line 3: 1 cells where the header has 2" in message
@@ -214,6 +219,10 @@ class TestJsonLines:
         assert "a.jsonl, line 2: is not valid JSON" in message
         assert "line 1" not in message
 
+    def test_records_that_share_no_keys_are_refused_before_they_fill_the_machine(self):
+        lines = "".join(f'{{"k{i}": 1}}\n' for i in range(25_000))
+        assert "Give records that share their keys" in refused("a.jsonl", lines)
+
     def test_a_unicode_line_separator_does_not_end_a_line(self):
         assert raw("a.jsonl", '{"v": "x\u2028y"}\n').rows == [("x\u2028y",)]
 
@@ -244,6 +253,32 @@ class TestColumnar:
         assert "a.parquet: cannot be read" in refused(
             "a.parquet", written(parquet.write_table, pa.table({"m": [b"\xff"]}))
         )
+
+    @pytest.mark.parametrize(
+        ("column", "cells"),
+        [
+            (pa.array(["m", None]).dictionary_encode(), ["m", ""]),
+            (pa.array([[1, 2], None]), ["[1, 2]", ""]),
+            (pa.array([{"a": 1}, None]), ['{"a": 1}', ""]),
+        ],
+    )
+    def test_no_kind_is_taken_for_a_number_by_its_name(self, column, cells):
+        # dictionary<values=string, indices=int32> has int in its name
+        data = written(parquet.write_table, pa.table({"m": column}))
+        assert raw("a.parquet", data).rows == [(cell,) for cell in cells]
+
+    def test_a_stream_without_its_end_is_cut(self):
+        data = written(write_stream, pa.table({"m": ["a", "b"]}))
+        assert "the stream has no end" in refused("a.arrow", data[:-8])
+
+    @pytest.mark.parametrize("at", range(0, 400, 23))
+    def test_a_damaged_arrow_file_cannot_take_the_process_down(self, at):
+        data = bytearray(written(feather.write_feather, self.TABLE))
+        data[at % len(data)] ^= 0xFF
+        try:
+            raw("a.arrow", bytes(data))
+        except InputError as error:
+            assert "cannot be read" in str(error)
 
     def test_nested_dates_have_a_spelling(self):
         import datetime

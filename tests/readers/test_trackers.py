@@ -127,6 +127,16 @@ class TestWandb:
         path = written(tmp_path / "runs.csv", WANDB.replace("crashed", "preempted"))
         assert "preempted" in column(read("wandb", path, table="reruns", metric="test_acc")[0], "status")
 
+    def test_all_numbers_of_a_csv_are_metrics_when_all_are_wanted(self, tmp_path):
+        rows, _ = read("wandb", written(tmp_path / "runs.csv", WANDB), table="reruns", metric="all")
+        assert {"test_acc", "val_loss"} <= set(column(rows, "metric"))
+
+    def test_an_error_names_the_file_that_it_is_in(self, tmp_path):
+        good = [{"id": "a", "name": "a", "state": "finished", "config": {"seed": 1}, "summary": {"acc": 1}}]
+        bad = [good[0] | {"id": "b", "config": "{broken"}]
+        files = [write_json(tmp_path / "one.json", good), write_json(tmp_path / "two.json", bad)]
+        assert refused("wandb", *files).startswith("two.json")
+
     def test_a_summary_that_is_no_object_is_refused(self, tmp_path):
         rows = [{"id": "a", "name": "a", "state": "finished", "config": json.dumps({"seed": 1}), "summary": "{broken"}]
         assert "is not valid JSON" in refused("wandb", write_json(tmp_path / "runs.json", rows))
