@@ -17,7 +17,7 @@ EXTRAS = {
 }
 ADDS = {
     "report": "gatebook run: notebook, page and PDF",
-    "formats": "Parquet, Arrow and .zst inputs",
+    "formats": "Parquet, Arrow and .zst inputs, and logs of Inspect packed by zstandard",
     "lab": "JupyterLab with interactive charts",
 }
 

@@ -127,6 +127,16 @@ class Account:
         else:
             self.fault(path, what, "--accept-mismatch reads it all the same and says so on the page.")
 
+    def unequal(self, task: str, models: Mapping[str, Mapping[str, str]]) -> None:
+        """Say which settings of a task differ between the models that are compared on it."""
+        first, *others = models.values() or [{}]
+        for name in first:
+            if any(other[name] != first[name] for other in others):
+                held = ", ".join(
+                    f"{plain(m, width=40)} {plain(s[name] or 'none', width=40)}" for m, s in models.items()
+                )
+                self.note(f"{name} of {plain(task, width=60)} differs between the models: {held}")
+
     def copied(self, path: Path, what: str) -> None:
         """Repeats that are copies are no further evidence, unless somebody says that they are."""
         if self.ask.choose.get("copies") == KEEP:

@@ -39,7 +39,11 @@ SETTINGS = (
     "model_generate_config",
     "config",
 )
-SEEDS = frozenset({"seed", "sample_ids", "shuffled", "sample_shuffle", "log_shared", "log_realtime", "log_images"})
+OF_THE_MODEL = frozenset({"model_args", "model_generate_config"})
+NO_SETTING = re.compile(
+    r"seed$|^sample_ids$|shuffle|^log_|^max_(samples|tasks|subprocesses|sandboxes)$|^score_display$|^sandbox_cleanup$|^epochs|on_error$|on_fail$"
+)
+"""What may differ between the runs of one model: seeds, order, how many runs at once, what is logged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +90,7 @@ class Log:
     def settings(self) -> dict[str, str]:
         """What must not vary between the runs of one model; seeds may."""
         held = {name: self.eval.get(name) for name in SETTINGS} | {"plan": self.header.get("plan")}
-        return {name: cell_text(_without_seeds(value)) for name, value in held.items()}
+        return {name: cell_text(_settings(value)) for name, value in held.items()}
 
 
 def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
@@ -223,7 +227,10 @@ def _offsets(logs: Sequence[Log], account: Account) -> list[tuple[Log, int]]:
     for log in logs:
         arms.setdefault((log.model, text(log.eval.get("task"))), []).append(log)
     out = []
+    by_task: dict[str, dict[str, dict[str, str]]] = {}
     for (model, task), arm in arms.items():
+        own = {name: held for name, held in arm[0].settings().items() if name not in OF_THE_MODEL}
+        by_task.setdefault(task, {})[model] = own
         runs = sorted(arm, key=lambda log: log.created)
         before = 0
         for log in runs:
@@ -233,6 +240,8 @@ def _offsets(logs: Sequence[Log], account: Account) -> list[tuple[Log, int]]:
                 account.fault(log.path, what, "Give the runs of one configuration only.")
             out.append((log, before))
             before += log.epochs
+    for task, models in by_task.items():
+        account.unequal(task, models)
     return out
 
 
@@ -371,7 +380,7 @@ def _words(value: Any, key: str) -> str:
     return text(value.get(key)) if isinstance(value, dict) else text(value)
 
 
-def _without_seeds(value: Any) -> Any:
+def _settings(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _without_seeds(held) for name, held in value.items() if name not in SEEDS}
-    return [_without_seeds(held) for held in value] if isinstance(value, list) else value
+        return {name: _settings(held) for name, held in value.items() if not NO_SETTING.search(name)}
+    return [_settings(held) for held in value] if isinstance(value, list) else value

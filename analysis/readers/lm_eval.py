@@ -44,6 +44,7 @@ NO_METRIC = frozenset(
 AVERAGED = frozenset(["acc", "acc_norm", "exact_match", "em", "acc_all", "acc_mutual_info"])
 """Metrics that are means over documents where the results do not say how they were aggregated."""
 
+OF_THE_MODEL = frozenset({"model", "model_args"})
 SETTINGS = ("model", "model_args", "limit", "gen_kwargs", "num_fewshot")
 DATED = re.compile(r"_(\d{4}-\d\d-\d\dT[\d-]+(?:\.\d+)?)$")
 
@@ -297,6 +298,7 @@ def _samples(path: Path, results: Sequence[Results]) -> Samples:
 def _numbered(files: Sequence[Samples], account: Account) -> list[Samples]:
     """The runs of one model on one task numbered by date; their settings may not differ."""
     out: list[Samples] = []
+    by_task: dict[str, dict[str, dict[str, str]]] = {}
     arms: dict[tuple[str, str], list[Samples]] = {}
     for file in files:
         arms.setdefault((file.results.model if file.results else str(file.path), file.task), []).append(file)
@@ -312,6 +314,11 @@ def _numbered(files: Sequence[Samples], account: Account) -> list[Samples]:
                 what = f"{plain(model)} was run on {plain(task)} with other settings in {account.named(first.path)}: "
                 account.fault(other.path, what + plain("; ".join(differ)), "Give the runs of one configuration only.")
         out += [replace(file, attempt=number) for number, file in enumerate(runs, start=1)]
+        if first is not None:
+            own = {name: held for name, held in first.settings(task).items() if name not in OF_THE_MODEL}
+            by_task.setdefault(task, {})[model] = own
+    for task, models in by_task.items():
+        account.unequal(task, models)
     return out
 
 

@@ -311,6 +311,21 @@ class TestSeveralLogs:
             files.append(write_eval(tmp_path / f"{i}.eval", members(head, TWO)))
         assert "acme/base was run on sums with another task_args in 1.eval" in refused(*files)
 
+    def test_what_changes_no_answer_is_no_setting(self, tmp_path):
+        files = []
+        for i in (1, 2):
+            config = {"epochs": 1, "max_samples": i, "log_samples": i == 1, "fail_on_error": i == 1}
+            head = header(HALF, eval_id=f"e{i}", task_id=f"t{i}", created=f"{i}", config=config)
+            files.append(write_eval(tmp_path / f"{i}.eval", members(head, TWO)))
+        assert len(read("inspect", *files)[0]) == 4
+
+    def test_settings_that_differ_between_models_are_said(self, tmp_path):
+        heads = [header(HALF, model=model, task_args={"shots": i}) for i, model in enumerate("ab")]
+        files = [write_eval(tmp_path / f"{i}.eval", members(head, TWO)) for i, head in enumerate(heads)]
+        assert any(
+            note.startswith("task_args of sums differs between the models: a ") for note in read("inspect", *files)[1]
+        )
+
     def test_models_are_paired_by_id_never_by_position(self, tmp_path):
         # inspect_ai #2176, PR #4260: users align sample ids by hand
         files = [

@@ -212,6 +212,11 @@ class TestRuns:
         assert "acme/base was run on gsm8k with other settings" in message
         assert "n-shot 0 and 5" in message
 
+    def test_settings_that_differ_between_models_are_said(self, tmp_path):
+        files = harness(tmp_path / "a", [sample(0, acc=1.0)], {"acc,none": 1.0}, model="a")
+        files += harness(tmp_path / "b", [sample(0, acc=1.0)], {"acc,none": 1.0}, model="b", **{"n-shot": {"gsm8k": 5}})
+        assert "n-shot of gsm8k differs between the models: a 0, b 5" in read("lm-eval", *files)[1]
+
     def test_another_seed_is_no_other_setting(self, tmp_path):
         config = {"model": "hf", "model_args": "pretrained=acme/base,dtype=float16,seed=2", "limit": None}
         assert len(read("lm-eval", *self.twice(tmp_path, {"config": config}))[0]) == 2
