@@ -96,7 +96,12 @@ class Samples:
     @property
     def run(self) -> str:
         """What tells this run from any other; no two models share one."""
-        return f"{self.results.model if self.results else self.path.parent.name} {self.date}".strip()
+        return f"{self.arm} {self.date}".strip()
+
+    @property
+    def arm(self) -> str:
+        """The model; without results nobody says which it is, and the file stands for itself."""
+        return self.results.model if self.results else f"{self.path.parent.name}/{self.path.name}"
 
 
 def is_metric(name: str) -> bool:
@@ -120,7 +125,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
         run = _Run(file, choices, pairing)
         yield from run.tables(account)
         run.compare(account)
-        key = (file.results.model if file.results else file.path.parent.name, file.task, run.answers)
+        key = (file.arm, file.task, run.answers)
         if key in answers and run.sums:
             account.copied(file.path, f"{answers[key]} holds the same answers to every document")
         answers.setdefault(key, account.named(file.path))
@@ -192,7 +197,8 @@ class _Run:
         if names:
             self.documents[kept] += 1
         answer = cell_text(sample.get("resps", sample.get("filtered_resps")))
-        self.answers ^= hash((digest or document, kept, answer, *(cell_text(sample.get(name)) for name in names)))
+        told = (digest or document, kept, answer, *(cell_text(sample.get(name)) for name in names))
+        self.answers = (self.answers + hash(told)) % 2**64  # whatever the order of the lines
         if not names:
             self.bare = self.bare or place
         item = self.pairing.name(document, digest)
@@ -301,7 +307,7 @@ def _numbered(files: Sequence[Samples], account: Account) -> list[Samples]:
     by_task: dict[str, dict[str, dict[str, str]]] = {}
     arms: dict[tuple[str, str], list[Samples]] = {}
     for file in files:
-        arms.setdefault((file.results.model if file.results else str(file.path), file.task), []).append(file)
+        arms.setdefault((file.arm, file.task), []).append(file)
     for (model, task), arm in arms.items():
         runs = sorted(arm, key=lambda file: (file.date, str(file.path)))
         first = runs[0].results

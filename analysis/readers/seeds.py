@@ -62,30 +62,40 @@ def seed_tables(
     runs: Sequence[SeedRun], folders: SeedFolders, choices: Choices, account: Account
 ) -> Iterator[RawTable]:
     """One row per training run, task and metric that is wanted; a run that lacks one, or holds no result, failed."""
+    seeds: dict[tuple[str, str], list[SeedRun]] = {}  # a run may have left a file per task
     configs: dict[tuple[str, str], str] = {}  # a run that left nothing was one of its recipe
+    seen: dict[tuple[str, str, str, str], SeedRun] = {}
     for run in runs:
+        seeds.setdefault((run.recipe, run.seed), []).append(run)
         for (task, metric), cells in run.results.items():
             choices.saw(task, metric, score=number(cells["score"]))
             configs.setdefault((run.recipe, task), cells.get("config", ""))
+            first = seen.setdefault((run.recipe, run.seed, task, metric), run)
+            if first is not run:
+                what = f"states {plain(metric)} of {plain(task)} again, after {account.named(first.path)}"
+                account.fault(run.path, what, "Keep one result of a training run.")
     wanted = [key for key in dict.fromkeys(key for run in runs for key in run.results) if choices.wants(*key)]
-    for run in runs:
-        rows = Rows(run.path, account.named(run.path))
-        for task, metric in wanted or [("", "")]:
-            own = {"model": run.recipe, "seed": run.seed, "task": task, "metric": metric}
-            own["config"] = configs.get((run.recipe, task), "")
-            lost = {"status": "failed", "reason": run.reason or "the result has no such metric"}
-            rows.add(
-                " ".join(filter(None, ["the result", plain(metric)])), {**own, **run.results.get((task, metric), lost)}
-            )
-        yield rows.take(("score",))
+    for (recipe, seed), own in seeds.items():
+        for run in own:
+            rows = Rows(run.path, account.named(run.path))
+            for task, metric in wanted or [("", "")]:
+                if (found := run.results.get((task, metric))) is not None:
+                    rows.add(f"the result {plain(metric)}", {**_named(recipe, seed, task, metric, configs), **found})
+                elif run is own[0] and (recipe, seed, task, metric) not in seen:
+                    lost = {"status": "failed", "reason": run.reason or "the result has no such metric"}
+                    rows.add("the result", _named(recipe, seed, task, metric, configs) | lost)
+            yield rows.take(("score",))
     for folder in folders.without_result():
-        rows = Rows(folder, f"{folder.parent.name}/{folder.name}")
         recipe = folder.parent.name
+        rows = Rows(folder, f"{recipe}/{folder.name}")
         for task, metric in wanted:
-            own = {"model": recipe, "seed": folder.name, "task": task, "metric": metric}
-            own["config"] = configs.get((recipe, task), "")
-            rows.add("the folder", own | {"status": "failed", "reason": "the folder holds no result"})
+            lost = {"status": "failed", "reason": "the folder holds no result"}
+            rows.add("the folder", _named(recipe, folder.name, task, metric, configs) | lost)
         account.note(f"no result in {plain(recipe)}/{plain(folder.name)}: a failed run")
         yield rows.take(("score",))
     account.choose(choices)
     account.close()
+
+
+def _named(recipe: str, seed: str, task: str, metric: str, configs: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    return {"model": recipe, "seed": seed, "task": task, "metric": metric, "config": configs.get((recipe, task), "")}

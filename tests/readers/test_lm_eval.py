@@ -244,6 +244,13 @@ def test_without_a_results_file_nobody_says_which_model(tmp_path):
     assert "model" not in rows[0]
 
 
+def test_two_files_without_results_are_not_one_model(tmp_path):
+    # the same answers under two names are no copies of one run: nobody says that the model is the same
+    files = [write_lines(tmp_path / f"samples_t{i}.jsonl", [sample(0, acc=1.0)]) for i in (1, 2)]
+    rows, _ = read("lm-eval", *files, task="all")
+    assert len(set(column(rows, "run_id"))) == 2
+
+
 def test_results_alone_hold_no_samples(tmp_path):
     path = write_json(tmp_path / f"results_{DATE}.json", results({"acc,none": 1.0}))
     assert "holds means, no samples. Run with --log_samples" in refused(path)
@@ -331,6 +338,21 @@ class TestSeeds:
         write_json(other, results({"f1,none": 0.7}))
         rows, _ = read("lm-eval", *files, other, table="reruns", roots=[tmp_path / "runs"], metric="acc")
         assert column(rows, "seed", "score", "status")[-1] == ("3", "", "failed")
+
+    def test_a_run_may_leave_a_file_per_task(self, tmp_path):
+        for task in ("a", "b"):
+            path = tmp_path / "runs" / "bert" / "1" / f"results_{task}.json"
+            write_json(path, results({"acc,none": 0.5}, task=task))
+        files = sorted((tmp_path / "runs").rglob("*.json"))
+        rows, _ = read("lm-eval", *files, table="reruns", roots=[tmp_path / "runs"], task="all")
+        assert column(rows, "seed", "task", "score", "status") == [("1", "a", "0.5", "ok"), ("1", "b", "0.5", "ok")]
+
+    def test_two_results_of_one_run_are_refused(self, tmp_path):
+        files = self.folder(tmp_path)
+        again = tmp_path / "runs" / "bert" / "1" / "results_2026-12-01T10-00-00.json"
+        write_json(again, results({"acc,none": 0.9}))
+        message = refused(*files, again, table="reruns", roots=[tmp_path / "runs"])
+        assert "states acc of gsm8k again, after 1/acme__base/results_" in message
 
     def test_a_file_at_the_top_names_no_seed(self, tmp_path):
         path = write_json(tmp_path / f"results_{DATE}.json", results({"acc,none": 1.0}))
