@@ -211,6 +211,8 @@ def _way_out(column: Column, cell: str) -> str:
         return f"Say what it means: values: {{{column.name}: {{{cell}: {int(cell.lower() in YES)}, …}}}} in -f"
     if DECIMAL_COMMA.fullmatch(cell):
         return "A number has a decimal point; write the file with one"
+    if cell[:1] in {"{", "["}:
+        return "A list or an object is no score: choose another metric, or one value of it"
     if cell.endswith("%"):
         return f"Leave the sign out, and map it by {column.name}=percent:COLUMN"
     return f"Leave it empty if there is none, or say what it means: values: {{{column.name}: {{{plain(cell, width=30)}: …}}}} in -f"

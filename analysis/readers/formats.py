@@ -40,7 +40,8 @@ FORMATS: dict[str, Format] = {
         keys=_sets("results versions", "results configs", "doc_id resps", "doc_id doc target", "doc_id filtered_resps"),
     ),
     "inspect": Format(
-        reads={"attempts": inspect_log.attempts, "reruns": inspect_log.reruns}, keys=_sets("eval status", "eval plan")
+        reads={"attempts": inspect_log.attempts, "reruns": inspect_log.reruns},
+        keys=_sets("eval status", "eval plan", "sample_id eval_id epoch"),
     ),
     "promptfoo": Format(
         reads={"attempts": promptfoo.attempts}, keys=_sets("evalId results", "results config", "promptIdx testIdx")

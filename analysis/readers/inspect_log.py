@@ -15,6 +15,7 @@ from typing import Any
 from analysis.errors import plain
 from analysis.readers.account import Account, Choices
 from analysis.readers.canonical import Rows
+from analysis.readers.inspect_frame import LETTERS, frame_tables
 from analysis.readers.inspect_metrics import Stated, compare
 from analysis.readers.inspect_zip import Container
 from analysis.readers.json_records import loads
@@ -23,7 +24,7 @@ from analysis.readers.raw import RawTable, cell_text, data_suffix
 from analysis.readers.seeds import SeedFolders, SeedRun, seed_tables
 from analysis.readers.values import items, mapping, number, record, score_cell, text
 
-LETTERS = {"C": "1", "I": "0"}
+LOGS = frozenset({".eval", ".json"})
 JOURNAL = re.compile(r"_journal/summaries/(\d{1,9})\.json")
 SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 EDITED = re.compile(r'(?<!\\)"history"\s*:\s*\[\s*\{')
@@ -96,7 +97,11 @@ class Log:
 def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per sample, epoch and score of every log."""
     choices = Choices(account.ask, task="task", metric="score")
-    logs = _latest([log for path in paths if (log := read_log(path, account)) is not None], account)
+    for path in paths:
+        if data_suffix(path) not in LOGS:
+            yield from frame_tables(path, choices, account)
+    own = [path for path in paths if data_suffix(path) in LOGS]
+    logs = _latest([log for path in own if (log := read_log(path, account)) is not None], account)
     for log, before in _offsets(logs, account):
         _check(log, account)
         yield _rows(log, before, choices, account)

@@ -14,6 +14,7 @@ from analysis.errors import GatebookError, InputError
 from analysis.readers.account import Ask
 from analysis.readers.formats import FORMATS, NAMES, read_format, recognised
 from tests.readers import logs
+from tests.readers.test_inspect import TestFrames as Frames
 from tests.readers.test_pairwise import annotation, pair
 from tests.readers.test_trackers import MLFLOW, WANDB
 
@@ -38,7 +39,8 @@ LINE_FILES = {
     "gpt-4_single.jsonl": ("fastchat", [SINGLE]),
     "tuned.jsonl": ("arena-hard", [ARENA]),
 }
-TEXT_FILES = {"mlflow.csv": ("mlflow", MLFLOW), "wandb.csv": ("wandb", WANDB)}
+FRAME = f"{Frames.HEADER}\n{Frames.ROWS[0]}\n"
+TEXT_FILES = {"mlflow.csv": ("mlflow", MLFLOW), "wandb.csv": ("wandb", WANDB), "samples.csv": ("inspect", FRAME)}
 KINDS = ("attempts", "reruns", "judgements")
 CHOOSE = {"metric": "all", "task": "all", "filter": "all"}
 

@@ -452,3 +452,29 @@ class TestSeeds:
         files = sorted(tmp_path.rglob("*.eval"))
         rows, _ = read("inspect", *files, table="reruns", roots=[tmp_path], metric="match/accuracy")
         assert column(rows, "seed", "score", "status") == [("1", "0.5", "ok"), ("2", "", "failed")]
+
+
+class TestFrames:
+    """samples_df of inspect_ai 0.3.285, kept as CSV or Parquet; its header as it is written there."""
+
+    HEADER = "sample_id,eval_id,log,id,epoch,input,target,metadata_category,score_match,score_pn,total_time,working_time,error"
+    ROWS = ("u1,e1,a.eval,1,1,2 + 2,4,even,C,0.5,0.2,0.1,", "u2,e1,a.eval,2,1,2 + 3,5,odd,,,0.2,0.1,boom")
+
+    def path(self, tmp_path, header=HEADER, rows=ROWS):
+        path = tmp_path / "samples.csv"
+        path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+        return path
+
+    def test_every_score_column_is_a_metric(self, tmp_path):
+        assert "holds 2 scores: match (2 rows, mean 1), pn (2 rows, mean 0.5)" in refused(self.path(tmp_path))
+        rows, _ = read("inspect", self.path(tmp_path), metric="match")
+        names = ("item_id", "attempt", "value", "status", "reason", "latency_s", "slice.category")
+        assert column(rows, *names) == [
+            ("1", "1", "1", "scored", "", "0.1", "even"),
+            ("2", "1", "", "error", "boom", "0.1", "odd"),
+        ]
+
+    def test_the_model_is_there_only_when_the_frame_has_it(self, tmp_path):
+        assert "model" not in read("inspect", self.path(tmp_path), metric="match")[0][0]
+        with_model = self.path(tmp_path, self.HEADER + ",model", [row + ",acme/base" for row in self.ROWS])
+        assert column(read("inspect", with_model, metric="match")[0], "model") == ["acme/base"] * 2
