@@ -19,6 +19,7 @@ from analysis.studies.recipe_card.cells import COUNTS, RUNS
 from analysis.studies.tail_shape.scores import SCORES
 from data.examples import make
 from tests.conftest import EXAMPLE, ROOT
+from tests.readers import logs
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DICTIONARY = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
@@ -57,11 +58,24 @@ def test_the_csv_of_the_readme_is_accepted(tmp_path: Path) -> None:
 
 def test_the_params_file_of_the_readme_is_accepted(tmp_path: Path) -> None:
     mapping = tmp_path / "params.yml"
-    mapping.write_text(blocks("yaml")[0], encoding="utf-8")
+    mapping.write_text(blocks("yaml")[1], encoding="utf-8")
     data = tmp_path / "triples.json"
     data.write_text('[[0.93, 0.91, "cnn"], [0.94, 0.90, "cnn"]]', encoding="utf-8")
     result = ask("recipe-card", [str(data)], [], [], [str(mapping)], None, None).result
     assert [(u.audit, u.n) for u in result.units] == [("calibration", 2), ("target", 2)]
+
+
+def test_the_choices_of_the_readme_are_accepted(tmp_path: Path) -> None:
+    choices = tmp_path / "choices.yml"
+    choices.write_text(blocks("yaml")[0], encoding="utf-8")
+    for model in ("a", "b"):
+        samples = [logs.sample(i, kept="strict-match", exact_match="P" if i else 1.0) for i in range(4)]
+        samples = [sample | {"filter": "strict-match"} for sample in samples]
+        logs.harness(tmp_path / "logs" / model, samples, {}, model=model)
+    options = ["candidate=b", "metric=exact_match,strict-match"]
+    maps = ["cluster=task"]  # the log of the example has no passages
+    inputs = ask("fine-tune", [f"items={tmp_path / 'logs'}"], maps, options, [str(choices)], None, None).inputs
+    assert inputs["items"].frame["value"].tolist() == [1.0, 0.5, 0.5, 0.5] * 2
 
 
 def test_the_readme_shows_a_real_picture() -> None:
