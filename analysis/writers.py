@@ -48,12 +48,21 @@ class Writer:
 
     def __init__(self, path: Path, columns: Sequence[str], schema: Schema) -> None:
         self._path = path
+        self._sink: Sink
         self._beside = path.with_name(f".gatebook-{os.getpid()}-{path.name}"[:200])
         self._columns, self._numbers = columns, {column.name for column in schema.columns if column.kind == "number"}
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
-        raw: Any = self._stack.enter_context(self._beside.open("xb"))
+        try:
+            self._sink = self._opened(self._stack.enter_context(self._beside.open("xb")))
+        except BaseException:
+            with self._stack:
+                self._beside.unlink(missing_ok=True)
+            raise
+        return self
+
+    def _opened(self, raw: Any) -> Sink:
         name = self._path.name.lower()
         if name.endswith(".gz"):
             raw = self._stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
@@ -65,8 +74,7 @@ class Writer:
             ".jsonl": _JsonLines,
             ".parquet": _Parquet,
         }
-        self._sink: Sink = sinks[written_suffix(self._path)](raw, self._columns, self._numbers, name)
-        return self
+        return sinks[written_suffix(self._path)](raw, self._columns, self._numbers, name)
 
     def write(self, frame: pd.DataFrame, typed: pd.DataFrame) -> None:
         """Add rows: cells as text, and the same rows checked; a column that is not there is empty."""

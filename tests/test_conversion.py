@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from analysis.conversion import convert
-from analysis.errors import InputError, UsageError
+from analysis.errors import InputError, MissingProgram, UsageError
 from analysis.inputs import read
 from analysis.layouts import Layout
 from analysis.readers.canonical import ATTEMPTS
@@ -162,6 +162,18 @@ class TestNothingIsWritten:
         with pytest.raises(FileExistsError):
             convert("tabular", [table], tmp_path / "out.csv")
         assert victim.read_text() == "precious"
+
+    @pytest.mark.parametrize("name", ["out.parquet", "out.csv.zst"])
+    def test_without_the_package_that_writes_it(self, tmp_path, table, monkeypatch, name):
+        from analysis import writers
+
+        def missing(module):
+            raise MissingProgram(f"this file needs the package {module}")
+
+        monkeypatch.setattr(writers, "optional", missing)
+        with pytest.raises(MissingProgram):
+            convert("tabular", [table], tmp_path / name)
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["in.csv"]
 
     def test_over_its_own_input(self, table):
         with pytest.raises(UsageError, match="is one of the files that are read"):
