@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from analysis.readers.canonical import KEYS, TABLES
 from analysis.readers.files import Advance
 from analysis.readers.formats import TABULAR, stream_format
 from analysis.readers.paths import expand
-from analysis.readers.raw import RawTable, padded
+from analysis.readers.raw import RawTable, padded, renamed
 from analysis.readers.tabular import raw_tables
 from analysis.reconciliation import ARM, Counts, line, lost
 from analysis.schema import Kind, Place, Schema
@@ -120,13 +119,21 @@ class _Source:
         """
         seen = dict.fromkeys(self.columns)
         begun = grown = False
+        held: InputError | None = None
         for table in self._stretches():
             grown = grown or (begun and bool(set(table.columns) - set(seen)))
             seen |= dict.fromkeys(table.columns)
-            if not grown:
+            if grown or held is not None or not table.places:
+                continue
+            try:
                 frame, places = mapped(padded(table, tuple(seen)), self.layout, self.schema, self.key)
-                yield frame, partial(_place, table.file, places), len(table.places)
+            except InputError as error:
+                held = error  # what the reader itself finds wrong comes first
+                continue
+            yield frame, partial(_place, table.file, places), len(table.places)
             begun = True
+        if held is not None:
+            raise held
         if grown:
             raise _NewColumns(tuple(seen))
 
@@ -138,7 +145,7 @@ class _Source:
         for path in self.files:
             with self.account.opened(path) as data:
                 for table in raw_tables(data, **layout.parsing):
-                    yield replace(table, file=self.account.named(path))
+                    yield renamed(table, self.account.named(path))
 
 
 def _written(source: _Source, out: Path) -> str:

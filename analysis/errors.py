@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 SHOWN = 20  # faults printed in full; the rest is counted
+LONGEST_NUMBER = 18  # digits of an id that is sorted as a number
 MOST_NAMES, MOST_COMPARED = 30, 5000  # of a list of known names, and of those looked through for a near one
 
 
@@ -48,6 +49,16 @@ def close_match(name: str, known: Iterable[str]) -> str:
     guess = f"Did you mean {near[0]!r}? " if near else ""
     more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
     return f"{guess}Known: {', '.join(plain(other, width=60) for other in names[:MOST_NAMES]) or 'none'}{more}"
+
+
+def natural_key(text: str) -> tuple[bool, int, str]:
+    """Sorting key of ids: whole numbers by size, then words by letter.
+
+    >>> sorted(["10", "9", "b", "a10"], key=natural_key)
+    ['9', '10', 'a10', 'b']
+    """
+    whole = text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER
+    return (not whole, int(text) if whole else 0, text)
 
 
 def is_whole(text: str) -> bool:

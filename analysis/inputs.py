@@ -16,7 +16,7 @@ from analysis.readers.account import Account, Ask
 from analysis.readers.files import Advance
 from analysis.readers.formats import TABULAR, read_format, recognised
 from analysis.readers.paths import expand
-from analysis.readers.raw import RawTable, joined
+from analysis.readers.raw import RawTable, joined, renamed
 from analysis.readers.tabular import raw_tables
 from analysis.reconciliation import counted, line
 from analysis.schema import Demanded, Schema
@@ -25,7 +25,6 @@ UNEXPLAINED = {"", "no reason given", "scored", "ok", "unscored"}
 """What a status says of a row without a score when it names no failure of the system."""
 
 NO_BYTES = hashlib.sha256().hexdigest()
-LONGEST_NUMBER = 18  # digits of an id that is sorted as a number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +158,13 @@ def ask_of(layout: Layout, schema: Schema, roots: Sequence[Path]) -> Ask:
     """What a layout asks of a log."""
     if schema.reads is None:
         raise InputError(Fault(file=schema.name, what="is not read from logs", fix="Give a table."))
-    return Ask(table=schema.reads, choose=layout.choose, accept_mismatch=layout.accept_mismatch, roots=roots)
+    return Ask(
+        table=schema.reads,
+        choose=layout.choose,
+        accept_mismatch=layout.accept_mismatch,
+        roots=roots,
+        prefix=f"{schema.name}.",
+    )
 
 
 def from_frame(frame: pd.DataFrame, schema: Schema, *, demanded: Demanded | None = None) -> Input:
@@ -191,16 +196,6 @@ def from_frame(frame: pd.DataFrame, schema: Schema, *, demanded: Demanded | None
     return _checked([text], files, origin, schema, demanded or Demanded(), len(text))
 
 
-def natural_key(text: str) -> tuple[bool, int, str]:
-    """Sorting key of ids: whole numbers by size, then words by letter.
-
-    >>> sorted(["10", "9", "b", "a10"], key=natural_key)
-    ['9', '10', 'a10', 'b']
-    """
-    whole = text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER
-    return (not whole, int(text) if whole else 0, text)
-
-
 def _as_text(cell: Any) -> str:
     return "" if pd.api.types.is_scalar(cell) and pd.isna(cell) else str(cell)
 
@@ -213,7 +208,7 @@ def _tables(files: Sequence[Path], layout: Layout, account: Account) -> tuple[li
         try:
             with account.opened(path) as data:
                 whole = joined(list(raw_tables(data, **layout.parsing)))
-            tables.append(replace(whole, file=account.named(path)))
+            tables.append(renamed(whole, account.named(path)))
         except InputError as error:
             faults += error.faults
     return tables, faults

@@ -70,6 +70,8 @@ def lost(frame: pd.DataFrame, schema: Schema) -> dict[str, int] | None:
     if schema.measure not in frame or not schema.by_name[schema.measure].required:
         return None
     gone = frame[schema.measure].isna()
+    if schema.reads == "attempts" and "status" in frame:
+        gone |= ~frame["status"].isin(["", "scored"])  # anything but scored has no score, whatever stands there
     why = frame["status"].where(frame["status"] != "", "no reason given") if "status" in frame else gone.map({True: ""})
     return {str(reason): int(count) for reason, count in why[gone].value_counts().items()}
 

@@ -127,7 +127,7 @@ class TestNothingIsWritten:
             ("fastchat", "\n\n", "the files hold no rows"),
             ("promptfoo", "", "the files hold no rows"),
             ("arena-hard", "", "the files hold no rows"),
-            ("lm-eval", "", "column missing: model"),
+            ("lm-eval", "", "the files hold no rows"),
         ],
     )
     def test_from_logs_without_rows(self, tmp_path, name, content, words):

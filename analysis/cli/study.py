@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FORMATS = ("html", "pdf")
+ACCEPTED = ("MISMATCH accepted", "accepted in")  # as `analysis.readers.account` writes them
 MARKS = {"pass": "✓", "refuse": "✕", "undecided": "?"}
 
 
@@ -169,8 +170,16 @@ def _show(result: Mapping[str, Any]) -> None:
     click.echo(plain(result["headline"], width=2000))
     click.echo(plain(result["gate"]["reason"], width=2000))
     click.echo(standing(result["rule"]))
+    for note in _accepted(result):
+        click.echo(f"warning: {plain(note, width=400)}", err=True)
     for what, where, why in result["tables"].get("warnings", {}).get("rows", []):
         click.echo(f"warning: {plain(what)} ({plain(where)}): {plain(why, width=400)}", err=True)
+
+
+def _accepted(result: Mapping[str, Any]) -> list[str]:
+    """What speaks against the inputs and was accepted: it stands with their rows on the page, and with every verdict."""
+    notes = [part for note in result["tables"]["inputs"]["notes"] for part in note.rstrip(".").split("; ")]
+    return [note for note in notes if note.startswith(ACCEPTED)]
 
 
 def _summary(result: Mapping[str, Any]) -> str:
@@ -186,6 +195,7 @@ def _summary(result: Mapping[str, Any]) -> str:
         "",
         f"Checks: {tally}. {markdown(standing(result['rule']))}",
         "",
+        *(line for note in _accepted(result) for line in (f"Warning: {markdown(note)}.", "")),
         f"`{plain(result['signature'])}`",
     ]
     return "\n".join(lines)

@@ -14,6 +14,7 @@ from analysis.readers.files import Advance, DataFile
 from analysis.schema import Kind
 
 ALL, KEEP = "all", "keep"
+SETTINGS_KEY, APART = "settings", "apart"
 MOST_FAULTS = 1000
 MOST_SHOWN = 8  # choices or places in one message
 TOLERANCE = 1e-6  # of a stated aggregate, relative; files round to six digits or more
@@ -33,15 +34,18 @@ class Ask:
         Whether totals that a file states may differ from what it holds; the difference is stated then.
     roots
         Folders that were given; where a file lies below them can say recipe and seed.
-    by_content
-        Whether items go by the digest of their content, because their ids do not agree between files.
+    contents
+        Digests by id of the files of every task, where ids do not agree between files and items go by their content.
+    prefix
+        What a choice begins with on the command line, so that it is that of the right input.
     """
 
     table: Kind = "attempts"
     choose: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     accept_mismatch: bool = False
     roots: Sequence[Path] = ()
-    by_content: bool = False
+    contents: Mapping[tuple[str, Path], Mapping[str, str]] = field(default_factory=dict)
+    prefix: str = ""
 
 
 class Again(Exception):
@@ -127,6 +131,12 @@ class Account:
         else:
             self.fault(path, what, "--accept-mismatch reads it all the same and says so on the page.")
 
+    def mixed(self, path: Path, what: str, first: Path, differ: str) -> None:
+        """Two configurations in one arm: which is it about?"""
+        option = f"--choose {self.ask.prefix}{SETTINGS_KEY}={APART}"
+        fix = f"Give the runs of one configuration only; or say {option} to compare them as arms of their own."
+        self.fault(path, f"{plain(what)} with other settings in {self.named(first)}: {plain(differ)}", fix)
+
     def unequal(self, task: str, models: Mapping[str, Mapping[str, str]]) -> None:
         """Say which settings of a task differ between the models that are compared on it."""
         first, *others = models.values() or [{}]
@@ -142,7 +152,8 @@ class Account:
         if self.ask.choose.get("copies") == KEEP:
             self.note(f"copies kept as attempts: {what}")
             return
-        fix = "Run again without the cache; or say --choose copies=keep to count them as attempts of their own."
+        option = f"--choose {self.ask.prefix}copies={KEEP}"
+        fix = f"Run again without the cache; or say {option} to count them as attempts of their own."
         self.fault(path, f"{what}: as evidence that is one attempt (K = 1)", fix)
 
     def unscorable(self, path: Path, place: str, metric: str, cell: str) -> None:
@@ -151,7 +162,7 @@ class Account:
             return
         self._unscorable.add((path, metric))
         what = f"the metric {plain(metric, width=60)} holds {plain(cell, width=60)}, which is no score"
-        self.fault(path, what, "Choose another: --choose metric=NAME.", place)
+        self.fault(path, what, f"Choose another: --choose {self.ask.prefix}metric=NAME.", place)
 
     def choose(self, choices: Choices) -> None:
         """Ask what is left open, and say what was found."""
@@ -204,7 +215,10 @@ class Choices:
     def __init__(self, ask: Ask, *others: str, **nouns: str) -> None:
         self.keys = tuple(nouns)
         self._others = others
-        self._copies = ask.choose.get("copies") if "copies" in others else None
+        self._prefix = ask.prefix
+        self._passed: dict[str, dict[str, None]] = {}
+        known = {"copies": KEEP, SETTINGS_KEY: APART}
+        self._odd = [(key, ask.choose[key], word) for key, word in known.items() if key in others and key in ask.choose]
         self._nouns = nouns
         self._chosen = {
             key: None if given == ALL else {given} if isinstance(given, str) else set(given)
@@ -228,6 +242,14 @@ class Choices:
             held[1] += 1
             held[2] += score
 
+    def passes(self, key: str, value: str) -> bool:
+        """Whether everything of this kind can be left out unread: something else was chosen."""
+        wanted = self._chosen.get(key)
+        if wanted is None or value in wanted:
+            return False
+        self._passed.setdefault(key, {})[value] = None
+        return True
+
     def several(self, key: str) -> bool:
         """Whether more than one of a kind was chosen."""
         return key in self._chosen and len(self._chosen[key] or ("any", "other")) > 1
@@ -235,16 +257,17 @@ class Choices:
     def faults(self, files: str) -> list[Fault]:
         """A question for every kind with several values and no choice, and for every choice that is not there."""
         out = []
-        if self._copies not in {None, KEEP}:
-            out.append(
-                Fault(file=files, what=f"copies={plain(self._copies)} is no choice", fix=f"Known: copies={KEEP}.")
-            )
+        for key, given, word in self._odd:
+            if given != word:
+                out.append(Fault(file=files, what=f"{key}={plain(given)} is no choice", fix=f"Known: {key}={word}."))
         for key in self._chosen.keys() - set(self.keys):
             known = ", ".join((*self.keys, *self._others))
             out.append(Fault(file=files, what=f"no choice is called {plain(key)}", fix=f"This format knows: {known}."))
         for position, key in enumerate(self.keys):
             wanted = self._chosen.get(key)
-            seen = dict.fromkeys(values[position] for values in self._seen)
+            seen = dict.fromkeys(values[position] for values in self._seen) | self._passed.get(key, {})
+            if wanted is not None and not wanted:
+                out.append(Fault(file=files, what=f"no {self._nouns[key]} is chosen", fix=f"{close_match('', seen)}."))
             missing = sorted((wanted or set()) - set(seen))
             if missing:
                 what = f"no {self._nouns[key]} {plain(repr(missing[0]), width=60)}"
@@ -252,15 +275,19 @@ class Choices:
             if key not in self._chosen and len(self._reachable(position)) > 1:
                 what = f"holds {len(self._reachable(position))} {self._nouns[key]}s: {self._listed(position)}"
                 first = next(iter(self._reachable(position)))
-                choice = f"--choose {key}={first}" if first.isprintable() and " " not in first else f"--choose {key}=…"
-                out.append(Fault(file=files, what=what, fix=f"Say which is meant: {choice} (or a list in -f, or all)."))
+                named = first.isprintable() and " " not in first and "'" not in first
+                choice = f"--choose {self._prefix}{key}={first if named else '…'}"
+                more = (
+                    "" if self._prefix else " (or a list in -f, or all)"
+                )  # what a study cannot hold apart stands twice there
+                out.append(Fault(file=files, what=what, fix=f"Say which is meant: {choice}{more}."))
         return out
 
     def found(self) -> str:
         """Kinds and values for the reconciliation line."""
         parts = []
         for position, key in enumerate(self.keys):
-            seen = list(dict.fromkeys(values[position] for values in self._seen))
+            seen = list(dict.fromkeys(values[position] for values in self._seen) | self._passed.get(key, {}))
             wanted = self._chosen.get(key)
             shown = [
                 plain(value or "(none)", width=60) + ("" if wanted is None or value in wanted else " (left out)")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.errors import is_whole
-from analysis.readers.raw import RawTable, stem
+from analysis.readers.raw import RawTable, renamed, stem
 from analysis.schema import Column, Demanded, Kind, Schema
 
 MODEL_NAMES = ("system", "version", "arm", "generator", "model_name", "name", "@file", "@key")
@@ -212,7 +212,7 @@ class Rows:
             first=first,
         )
         self.first, self._cells, self._places = first + count, {}, []
-        return table
+        return renamed(table, self.name)
 
 
 def _whole(text: str) -> str:

@@ -60,6 +60,7 @@ FORMATS: dict[str, Format] = {
     ),
 }
 NAMES = (*FORMATS, TABULAR)
+CANONICAL = _sets("model item_id value", "seed score", "item_id order winner")
 
 
 def recognised(paths: Sequence[Path], kind: Kind) -> str:
@@ -128,6 +129,8 @@ def _format(path: Path) -> str:
     if data_suffix(path) == ".eval":
         return "inspect"
     keys = _keys(path)
+    if any(own <= keys for own in CANONICAL):
+        return TABULAR  # a table that was made to be read, whatever else it holds
     return next((name for name, format_ in FORMATS.items() if any(wanted <= keys for wanted in format_.keys)), TABULAR)
 
 

@@ -11,6 +11,7 @@ from analysis.readers.raw import RawTable
 from analysis.readers.tabular import raw_tables
 from analysis.readers.values import number, score_cell
 
+FRAME = {"id", "epoch"}
 SCORE, METADATA = "score_", "metadata_"
 LETTERS = {"C": "1", "I": "0"}
 """What is certain of Inspect's letters; any other is asked about."""
@@ -20,6 +21,9 @@ def frame_tables(path: Path, choices: Choices, account: Account) -> Iterator[Raw
     """One row per sample, epoch and score. The model is a column of the frame only where somebody asked for it."""
     with account.opened(path) as data:
         for table in raw_tables(data):
+            if not set(table.columns) >= FRAME:
+                account.fault(path, "is no frame of samples", f"It has no columns {' and '.join(sorted(FRAME))}.")
+                return
             rows = Rows(path, account.named(path))
             scores = [name.removeprefix(SCORE) for name in table.columns if name.startswith(SCORE)] or [""]
             task = "task_name" if "task_name" in table.columns else ""

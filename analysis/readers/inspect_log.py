@@ -6,20 +6,22 @@ of its letters; the rows keep to what is certain: ``C`` is 1, ``I`` is 0, and ``
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import plain
-from analysis.readers.account import Account, Choices
+from analysis.readers.account import APART, SETTINGS_KEY, Account, Again, Choices
 from analysis.readers.canonical import Rows
 from analysis.readers.inspect_frame import LETTERS, frame_tables
 from analysis.readers.inspect_metrics import Stated, compare
 from analysis.readers.inspect_zip import Container
 from analysis.readers.json_records import loads
 from analysis.readers.lines import whole_text
+from analysis.readers.pairing import Pairing
 from analysis.readers.raw import RawTable, cell_text, data_suffix
 from analysis.readers.seeds import SeedFolders, SeedRun, seed_tables
 from analysis.readers.values import items, mapping, number, record, score_cell, text
@@ -29,6 +31,10 @@ JOURNAL = re.compile(r"_journal/summaries/(\d{1,9})\.json")
 SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 EDITED = re.compile(r'(?<!\\)"history"\s*:\s*\[\s*\{')
 EDITS_LIMIT = 64 << 20  # bytes of samples that are looked through for edited scores
+OF_ANOTHER = frozenset({"stderr", "bootstrap_stderr", "std", "var"})
+"""Metrics that measure the spread of another: none is the score of a run (every_eval_ever PR 285)."""
+
+TEXT_KEPT = 5000  # characters of a text that summaries surely hold: Inspect cuts them at 5,120
 SLICE_WIDTH, MOST_SLICES, MOST_EPOCHS = 80, 200, 1_000_000
 SETTINGS = (
     "task_version",
@@ -55,6 +61,7 @@ class Log:
     header: Mapping[str, Any]
     samples: Sequence[Mapping[str, Any]]
     whole: bool
+    apart: str = ""  # tells its settings from others of the same model, where they are to be arms of their own
 
     @property
     def eval(self) -> Mapping[str, Any]:
@@ -69,7 +76,7 @@ class Log:
     @property
     def model(self) -> str:
         """The model that was evaluated."""
-        return text(self.eval.get("model"))
+        return f"{text(self.eval.get('model'))} {self.apart}".strip()
 
     @property
     def created(self) -> tuple[str, str]:
@@ -96,15 +103,24 @@ class Log:
 
 def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per sample, epoch and score of every log."""
-    choices = Choices(account.ask, task="task", metric="score")
+    choices = Choices(account.ask, SETTINGS_KEY, task="task", metric="score")
     for path in paths:
         if data_suffix(path) not in LOGS:
             yield from frame_tables(path, choices, account)
     own = [path for path in paths if data_suffix(path) in LOGS]
     logs = _latest([log for path in own if (log := read_log(path, account)) is not None], account)
+    logs = [log for log in logs if not choices.passes("task", text(log.eval.get("task")))]
+    pairing = Pairing(account.ask, len(logs))
+    for log in logs:
+        for sample in log.samples:
+            pairing.saw(log.path, text(log.eval.get("task")), text(sample.get("id")), _digest(sample))
+    if again := pairing.again():
+        raise Again(again)
     for log, before in _offsets(logs, account):
         _check(log, account)
-        yield _rows(log, before, choices, account)
+        yield _rows(log, before, choices, pairing, account)
+    for note in pairing.notes():
+        account.note(note)
     account.choose(choices)
     account.close()
 
@@ -123,6 +139,7 @@ def reruns(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
         held = {
             (text(log.eval.get("task")), one.name): {"score": "" if one.value is None else repr(one.value), **own}
             for one in Stated.all(log.scores)
+            if one.metric not in OF_ANOTHER
         }
         reason = "" if held else f"no metric is stated (status {log.status})"
         runs.append(SeedRun(path=path, recipe=recipe, seed=seed, results=held, reason=reason))
@@ -204,9 +221,9 @@ def _reduced(path: Path, header: Mapping[str, Any], account: Account) -> list[Ma
 
 def _latest(logs: Sequence[Log], account: Account) -> list[Log]:
     """Of the logs of one task that was retried the latest that succeeded; the same run in two files is refused."""
-    by_task: dict[str, list[Log]] = {}
+    by_task: dict[tuple[str, str], list[Log]] = {}
     for log in logs:
-        by_task.setdefault(text(log.eval.get("task_id")) or str(log.path), []).append(log)
+        by_task.setdefault((text(log.eval.get("task_id")) or str(log.path), log.model), []).append(log)
     chosen = []
     for tries in by_task.values():
         last = max(tries, key=lambda log: (log.status == "success", log.created))
@@ -229,7 +246,7 @@ def _latest(logs: Sequence[Log], account: Account) -> list[Log]:
 def _offsets(logs: Sequence[Log], account: Account) -> list[tuple[Log, int]]:
     """Every log with the attempts that earlier runs of the same model on the same task made; settings may not differ."""
     arms: dict[tuple[str, str], list[Log]] = {}
-    for log in logs:
+    for log in _told_apart(logs) if account.ask.choose.get(SETTINGS_KEY) == APART else logs:
         arms.setdefault((log.model, text(log.eval.get("task"))), []).append(log)
     out = []
     by_task: dict[str, dict[str, dict[str, str]]] = {}
@@ -241,12 +258,24 @@ def _offsets(logs: Sequence[Log], account: Account) -> list[tuple[Log, int]]:
         for log in runs:
             mine, theirs = runs[0].settings(), log.settings()
             if differ := [name for name in mine if mine[name] != theirs[name]]:
-                what = f"{plain(model)} was run on {plain(task)} with another {', '.join(differ)} in {account.named(runs[0].path)}"
-                account.fault(log.path, what, "Give the runs of one configuration only.")
+                account.mixed(log.path, f"{model} was run on {task}", runs[0].path, ", ".join(differ))
             out.append((log, before))
             before += log.epochs
     for task, models in by_task.items():
         account.unequal(task, models)
+    return out
+
+
+def _told_apart(logs: Sequence[Log]) -> list[Log]:
+    """Every log with the time of the first run of its settings in the model's name, where a model has several."""
+    first: dict[tuple[str, str], dict[str, str]] = {}
+    for log in sorted(logs, key=lambda log: log.created):
+        held = first.setdefault((log.model, text(log.eval.get("task"))), {})
+        held.setdefault(repr(log.settings()), log.created[0])
+    out = []
+    for log in logs:
+        times = first[log.model, text(log.eval.get("task"))]
+        out.append(replace(log, apart=times[repr(log.settings())]) if len(times) > 1 else log)
     return out
 
 
@@ -332,14 +361,33 @@ def _attempt(place: str, sample: Mapping[str, Any], log: Log, before: int, accou
     return str(before + int(epoch))
 
 
-def _rows(log: Log, before: int, choices: Choices, account: Account) -> RawTable:
+def _digest(sample: Mapping[str, Any]) -> str:
+    """Digest of what was asked and what was wanted: the texts of both, as far as the summaries of a log hold them too."""
+    asked, wanted = sample.get("input"), sample.get("target")
+    texts: list[str] = []
+    for message in asked if isinstance(asked, list) else [asked]:
+        content = message.get("content") if isinstance(message, dict) else message
+        texts.append(text(message.get("role")) if isinstance(message, dict) else "")
+        for part in content if isinstance(content, list) else [content]:
+            told = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else part
+            texts.append(
+                text(told)[:TEXT_KEPT] if not isinstance(told, dict) else f"({text(told.get('type')).capitalize()})"
+            )
+    texts += [text(one)[:TEXT_KEPT] for one in (wanted if isinstance(wanted, list) else [wanted])]
+    return hashlib.sha256("\x1f".join(texts).encode(errors="backslashreplace")).hexdigest() if any(texts) else ""
+
+
+def _rows(log: Log, before: int, choices: Choices, pairing: Pairing, account: Account) -> RawTable:
     """Every sample under every score that is wanted."""
     rows = Rows(log.path, account.named(log.path))
     task, slices = text(log.eval.get("task")), _slices(log, account)
     scores = _scores(log, account)
     for number_, sample in enumerate(log.samples, start=1):
         place = f"sample {number_}"
-        common = _common(place, sample, log, before, choices, account)
+        common = _common(place, sample, log, before, account)
+        digest = _digest(sample)
+        item = pairing.name(log.path, task, text(sample.get("id")), digest)
+        common |= {"item_id": f"{task}/{item}" if choices.several("task") else item, "item_hash": digest}
         metadata = mapping(sample.get("metadata"))
         common |= {
             f"slice.{key}": told
@@ -362,17 +410,13 @@ def _rows(log: Log, before: int, choices: Choices, account: Account) -> RawTable
     return rows.take(("model", "item_id", "attempt", "metric", "value", "status"))
 
 
-def _common(
-    place: str, sample: Mapping[str, Any], log: Log, before: int, choices: Choices, account: Account
-) -> dict[str, str]:
+def _common(place: str, sample: Mapping[str, Any], log: Log, before: int, account: Account) -> dict[str, str]:
     """What a sample says under every score."""
-    task, item = text(log.eval.get("task")), text(sample.get("id"))
-    usage = mapping(mapping(sample.get("model_usage")).get(log.model))
+    usage = mapping(mapping(sample.get("model_usage")).get(text(log.eval.get("model"))))
     return {
         "run_id": f"{text(log.eval.get('eval_id')) or text(log.eval.get('task_id'))} {log.model}",
         "model": log.model,
-        "task": task,
-        "item_id": f"{task}/{item}" if choices.several("task") else item,
+        "task": text(log.eval.get("task")),
         "attempt": _attempt(place, sample, log, before, account),
         "input_tokens": text(usage.get("input_tokens")),
         "output_tokens": text(usage.get("output_tokens")),

@@ -36,7 +36,7 @@ class Stated:
 
     @classmethod
     def all(cls, scores: Sequence[Any]) -> list[Stated]:
-        """Every metric of every score but those that measure the error of another."""
+        """Every metric of every score."""
         return [
             cls(
                 scorer=text(held.get("scorer")) or text(held.get("name")),

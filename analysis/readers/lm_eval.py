@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import plain
-from analysis.readers.account import Account, Again, Choices
+from analysis.readers.account import APART, SETTINGS_KEY, Account, Again, Choices
 from analysis.readers.canonical import Rows
 from analysis.readers.files import DataFile
 from analysis.readers.json_records import loads
@@ -85,13 +85,17 @@ class Results:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """A samples file, with the results of its run where they are there; ``attempt`` numbers the runs of a model."""
+    """A samples file, with the results of its run where they are there; ``attempt`` numbers the runs of a model.
+
+    ``apart`` tells its settings from others of the same model, where they are to be arms of their own.
+    """
 
     path: Path
     task: str
     date: str
     results: Results | None
     attempt: int = 1
+    apart: str = ""
 
     @property
     def run(self) -> str:
@@ -101,7 +105,8 @@ class Samples:
     @property
     def arm(self) -> str:
         """The model; without results nobody says which it is, and the file stands for itself."""
-        return self.results.model if self.results else f"{self.path.parent.name}/{self.path.name}"
+        own = self.results.model if self.results else f"{self.path.parent.name}/{self.path.name}"
+        return f"{own} {self.apart}" if self.apart else own
 
 
 def is_metric(name: str) -> bool:
@@ -117,8 +122,9 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     if not samples:
         for found in results:
             account.fault(found.path, "holds means, no samples", "Run with --log_samples; give samples_*.jsonl too.")
-    files = _numbered([_samples(path, results) for path in samples], account)
-    choices = Choices(account.ask, "copies", task="task", filter="filter", metric="metric")
+    choices = Choices(account.ask, "copies", SETTINGS_KEY, task="task", filter="filter", metric="metric")
+    found_samples = [_samples(path, results) for path in samples]
+    files = _numbered([file for file in found_samples if not choices.passes("task", file.task)], account)
     pairing = Pairing(account.ask, len(files))
     answers: dict[tuple[str, str, int], str] = {}
     for file in files:
@@ -189,7 +195,7 @@ class _Run:
         document, digest = text(sample.get("doc_id")), text(sample.get("doc_hash"))
         if not document:
             account.fault(file.path, "the sample has no doc_id", "The line may be cut short.", place)
-        if account.ask.by_content and not digest:
+        if account.ask.contents and not digest:
             account.fault(file.path, "ids do not agree between the files, and this sample has no doc_hash", "", place)
         self.pairing.saw(file.path, file.task, document, digest)
         stated = sample.get("metrics")
@@ -201,7 +207,7 @@ class _Run:
         self.answers = (self.answers + hash(told)) % 2**64  # whatever the order of the lines
         if not names:
             self.bare = self.bare or place
-        item = self.pairing.name(document, digest)
+        item = self.pairing.name(file.path, file.task, document, digest)
         if self.choices.several("task"):
             item = f"{file.task}/{item}"
         for name in names or [""]:
@@ -217,7 +223,7 @@ class _Run:
                 account.unscorable(file.path, place, name, cell)
             cells = {
                 "run_id": file.run,
-                "model": file.results.model if file.results else "",
+                "model": file.arm if file.results else "",
                 "task": file.task,
                 "item_id": item,
                 "attempt": str(file.attempt),
@@ -293,7 +299,8 @@ def _samples(path: Path, results: Sequence[Results]) -> Samples:
     """The samples file with the results of the same folder and date, or of the only run in its folder."""
     date = _date(path)
     beside = [found for found in results if found.path.parent == path.parent]
-    same = [found for found in beside if found.date == date] or (beside if len(beside) == 1 else [])
+    dated = [found for found in beside if found.date and date]  # two dates that differ are two runs
+    same = [found for found in beside if found.date == date] or (beside if len(beside) == 1 and not dated else [])
     run = same[0] if len(same) == 1 else None
     name = DATED.sub("", stem(path)).removeprefix("samples_")
     known = list(mapping(run.held.get("results"))) if run else []
@@ -302,11 +309,11 @@ def _samples(path: Path, results: Sequence[Results]) -> Samples:
 
 
 def _numbered(files: Sequence[Samples], account: Account) -> list[Samples]:
-    """The runs of one model on one task numbered by date; their settings may not differ."""
+    """The runs of one model on one task numbered by date; their settings may not differ, unless they are arms of their own."""
     out: list[Samples] = []
     by_task: dict[str, dict[str, dict[str, str]]] = {}
     arms: dict[tuple[str, str], list[Samples]] = {}
-    for file in files:
+    for file in _told_apart(files) if account.ask.choose.get(SETTINGS_KEY) == APART else files:
         arms.setdefault((file.arm, file.task), []).append(file)
     for (model, task), arm in arms.items():
         runs = sorted(arm, key=lambda file: (file.date, str(file.path)))
@@ -317,8 +324,7 @@ def _numbered(files: Sequence[Samples], account: Account) -> list[Samples]:
             mine, theirs = first.settings(task), other.settings(task)
             differ = [f"{k} {mine[k] or 'none'} and {theirs[k] or 'none'}" for k in mine if mine[k] != theirs[k]]
             if differ:
-                what = f"{plain(model)} was run on {plain(task)} with other settings in {account.named(first.path)}: "
-                account.fault(other.path, what + plain("; ".join(differ)), "Give the runs of one configuration only.")
+                account.mixed(other.path, f"{model} was run on {task}", first.path, "; ".join(differ))
         out += [replace(file, attempt=number) for number, file in enumerate(runs, start=1)]
         if first is not None:
             own = {name: held for name, held in first.settings(task).items() if name not in OF_THE_MODEL}
@@ -326,6 +332,20 @@ def _numbered(files: Sequence[Samples], account: Account) -> list[Samples]:
     for task, models in by_task.items():
         account.unequal(task, models)
     return out
+
+
+def _told_apart(files: Sequence[Samples]) -> list[Samples]:
+    """Every file with the date of the first run of its settings, where a model has several."""
+    first: dict[tuple[str, str], dict[str, str]] = {}
+    for file in sorted(files, key=lambda file: file.date):
+        if file.results is not None:
+            first.setdefault((file.arm, file.task), {}).setdefault(repr(file.results.settings(file.task)), file.date)
+    return [
+        replace(file, apart=dates[repr(file.results.settings(file.task))])
+        if file.results is not None and len(dates := first[file.arm, file.task]) > 1
+        else file
+        for file in files
+    ]
 
 
 def _records(data: DataFile) -> Iterator[tuple[str, Any]]:

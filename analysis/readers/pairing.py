@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
+from analysis.errors import natural_key
 from analysis.readers.account import Ask
 
 SHOWN = 16  # hexadecimal digits of a digest that stands for an id
@@ -15,26 +16,42 @@ class Pairing:
     """Ids and digests of the items of every file; a position is never used.
 
     The harness gave wrong ids to documents that were chosen by ``--samples`` in no order (lm-evaluation-harness #4084), and
-    a new version of a task puts other documents under the old ids.
+    a new version of a task puts other documents under the old ids. Inspect numbers samples by their position where the
+    dataset has no ids.
     """
 
     def __init__(self, ask: Ask, files: int) -> None:
         self._ask = ask
         self._alone = files < 2  # nothing to pair with
         self._by_file: dict[tuple[str, Path], dict[str, str]] = {}
+        self._ids: dict[tuple[str, Path], dict[str, list[str]]] = {}
 
     def saw(self, path: Path, task: str, item: str, digest: str) -> None:
         """Note an item of a file."""
         if digest and not self._alone:
             self._by_file.setdefault((task, path), {})[item] = digest[:SHOWN]
 
-    def name(self, item: str, digest: str) -> str:
-        """What the item is called in the table."""
-        return digest[:SHOWN] if self._ask.by_content and digest else item
+    def name(self, path: Path, task: str, item: str, digest: str) -> str:
+        """What the item is called in the table; of items of one content the second is ``…#2``, in the order of their ids."""
+        if not self._ask.contents or not digest:
+            return item
+        short = digest[:SHOWN]
+        ids = self._twins(path, task).get(short, [item])
+        rank = ids.index(item) if item in ids else 0
+        return f"{short}#{rank + 1}" if rank else short
+
+    def _twins(self, path: Path, task: str) -> dict[str, list[str]]:
+        """Digest -> ids of a file, as they were found when it was read before."""
+        if (task, path) not in self._ids:
+            found: dict[str, list[str]] = {}
+            for item, digest in self._ask.contents.get((task, path), {}).items():
+                found.setdefault(digest, []).append(item)
+            self._ids[task, path] = {digest: sorted(ids, key=natural_key) for digest, ids in found.items()}
+        return self._ids[task, path]
 
     def again(self) -> Ask | None:
         """How to read once more when ids and content do not agree between files; None when they do."""
-        return replace(self._ask, by_content=True) if not self._ask.by_content and self._moved() else None
+        return replace(self._ask, contents=self._by_file) if not self._ask.contents and self._moved() else None
 
     def notes(self) -> list[str]:
         """What the reconciliation line says of it."""

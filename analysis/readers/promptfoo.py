@@ -30,12 +30,16 @@ OWN, NAMED = {"success", "score"}, "named:"  # a named score that is called like
 def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per test, provider, prompt, repeat and metric."""
     choices = Choices(account.ask, "copies", prompt="prompt", metric="metric")
+    outputs: dict[tuple[str, str, str], list[str]] = {}
+    evaluations: dict[str, Path] = {}
     for path in paths:
         held, listed = _read(path, account)
+        first = evaluations.setdefault(text(held.get("evalId")) or str(path), path)
+        if first is not path:
+            account.fault(path, f"is the same evaluation as {account.named(first)}", "Give one of them.")
         found = [_Row(place, record(row, account.named(path), place)) for place, row in listed]
         metrics = _metrics(found)
         rows = Rows(path, account.named(path))
-        outputs: dict[tuple[str, str, str], list[str]] = {}
         copies = 0
         arms: dict[tuple[str, str], set[str]] = {}
         for row in found:

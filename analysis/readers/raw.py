@@ -102,6 +102,12 @@ def stem(path: Path) -> str:
     return Path(name).stem
 
 
+def renamed(table: RawTable, name: str) -> RawTable:
+    """The table of a file that is called ``name``, with folders where another file has its name; so is its stem."""
+    folder = name.rpartition("/")[0]
+    return replace(table, file=name, stem=f"{folder}/{table.stem}" if folder else table.stem)
+
+
 def checked_names(path: Path, names: list[str], place: str) -> tuple[str, ...]:
     """Column names, a missing one called by its position.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from analysis.readers.account import Account, Choices
 from analysis.readers.canonical import Rows
 from analysis.readers.raw import RawTable
 from analysis.readers.values import number
+
+MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,20 +45,43 @@ class SeedFolders:
             account.fault(path, "its folder names no seed", fix)
             return "", ""
         recipe = parts[0] if len(parts) == 2 else folder.parent.name
-        if root:
-            self._depth[root] = max(len(parts), self._depth.get(root, 0))
+        if root and self._depth.setdefault(root, len(parts)) != len(parts):
+            fix = "Give folders of one depth: FOLDER/<recipe>/<seed>/ or FOLDER/<seed>/."
+            account.fault(path, "lies at another depth than the results before it", fix)
         self._seen[folder] = (recipe, parts[-1])
         return self._seen[folder]
 
-    def without_result(self) -> list[Path]:
-        """Every seed's folder below a given one that holds no result."""
-        found = [
-            folder
-            for root, depth in self._depth.items()
-            for folder in sorted(root.glob("/".join("*" * depth)))
-            if folder.is_dir() and not folder.name.startswith(".")
-        ]
-        return [folder for folder in found if folder not in self._seen]
+    def without_result(self, account: Account) -> list[Path]:
+        """Every seed's folder below a given one that holds no result; folders that are not named like a seed are said.
+
+        A folder is named like a seed when it differs from one that holds a result in its digits only.
+        """
+        shapes = {_shape(folder.name) for folder in self._seen}
+        found: list[Path] = []
+        passed: list[Path] = []
+        for root, depth in self._depth.items():
+            for folder in sorted(root.glob("/".join("*" * depth))):
+                parts = folder.relative_to(root).parts
+                steps = [root.joinpath(*parts[: i + 1]) for i in range(len(parts))]
+                if (
+                    not folder.is_dir()
+                    or any(part.startswith(".") for part in parts)
+                    or any(map(Path.is_symlink, steps))
+                ):
+                    continue
+                if folder in self._seen or any(seen.is_relative_to(folder) for seen in self._seen):
+                    continue
+                (found if _shape(folder.name) in shapes else passed).append(folder)
+        if passed:
+            names = ", ".join(plain(f"{folder.parent.name}/{folder.name}", width=60) for folder in passed[:MOST_NAMED])
+            more = f" and {len(passed) - MOST_NAMED} more" if len(passed) > MOST_NAMED else ""
+            account.note(f"no seeds by their names, and passed over: {names}{more}")
+        return found
+
+
+def _shape(name: str) -> str:
+    """A name with every number as one sign."""
+    return re.sub(r"\d+", "#", name)
 
 
 def seed_tables(
@@ -85,7 +111,7 @@ def seed_tables(
                     lost = {"status": "failed", "reason": run.reason or "the result has no such metric"}
                     rows.add("the result", _named(recipe, seed, task, metric, configs) | lost)
             yield rows.take(("score",))
-    for folder in folders.without_result():
+    for folder in folders.without_result(account):
         recipe = folder.parent.name
         rows = Rows(folder, f"{recipe}/{folder.name}")
         for task, metric in wanted:

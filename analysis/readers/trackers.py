@@ -58,8 +58,11 @@ def wandb(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
             settings, summary = (_object(path, cells.get(key, "")) for key in ("config", "summary"))
             return Run(id=name, state=cells.get("state", ""), settings=settings, metrics=summary)
         rest = {name: cell for name, cell in cells.items() if name not in WANDB_OWN}
+        seed = account.ask.choose.get("seed", "seed")
         metrics = {
-            name: cell for name, cell in rest.items() if name in wanted or (not wanted and number(cell) is not None)
+            name: cell
+            for name, cell in rest.items()
+            if name in wanted or (not wanted and name != seed and number(cell) is not None)
         }
         settings = {name: cell for name, cell in rest.items() if name not in wanted}
         name = cells.get("ID") or cells.get("Name", "")
@@ -86,7 +89,9 @@ def _reruns(
         if seed not in names:
             what = f"no setting is called {plain(repr(seed), width=60)}"
             account.fault(
-                path, what, f"{close_match(str(seed), names)}. Say which tells reruns apart: --choose seed=NAME."
+                path,
+                what,
+                f"{close_match(str(seed), names)}. Say which tells reruns apart: --choose {account.ask.prefix}seed=NAME.",
             )
             continue
         metrics = list(dict.fromkeys(name for _, run in runs for name in run.metrics))
@@ -98,7 +103,7 @@ def _reruns(
             ]
             value = run.settings.get(str(seed), "")
             twice = first.setdefault((digest, value), f"{account.named(path)} {place}")
-            if run.told and twice != f"{account.named(path)} {place}":
+            if run.told and value and twice != f"{account.named(path)} {place}":
                 what = (
                     f"seed {plain(repr(value), width=60)} with the same settings stands twice (first at {plain(twice)})"
                 )

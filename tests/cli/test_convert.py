@@ -78,7 +78,7 @@ class TestConvert:
             (["tabular", "in.csv", "-o", "a.csv", "--choose", "=x"], "--choose =x: is not NAME=VALUE"),
             (["tabular", "in.csv", "-o", "a.csv", "--table", "runs"], "'runs' is not one of"),
             (["tabular", "in.csv", "-o", "a.csv", "-f", "inputs.yml"], "`inputs` describes the inputs of a study"),
-            (["inspect", "in.csv", "-o", "a.csv"], "is not valid JSON"),
+            (["inspect", "in.csv", "-o", "a.csv"], "is no frame of samples"),
             (
                 ["alpaca-eval", "in.csv", "--table", "attempts", "-o", "a.csv"],
                 "alpaca-eval gives judgements, not attempts",
@@ -137,7 +137,7 @@ class TestStudiesOnLogs:
         ]
         asked = gatebook(*arguments)
         assert asked.code == 3
-        assert "--choose filter=strict-match" in asked.err
+        assert "--choose items.filter=strict-match." in asked.err
         left = gatebook(*arguments, "--choose", "filter=strict-match", "--json")
         result = json.loads(left.out)
         assert left.code in {0, 1, 2}
@@ -180,6 +180,9 @@ class TestStudiesOnLogs:
         assert "states acc of gsm8k 0.9, its rows give 0.5" in gatebook(*arguments).err
         result = json.loads(gatebook(*arguments, "--accept-mismatch", "--json").out)
         assert "MISMATCH accepted" in result["tables"]["inputs"]["notes"][0]
+        shown = gatebook(*arguments, "--accept-mismatch")
+        assert shown.err.count("warning: MISMATCH accepted in") == 2
+        assert "Warning: MISMATCH accepted in" in gatebook(*arguments, "--accept-mismatch", "--summary").out
 
     def test_churn_reads_epochs(self, gatebook, tmp_path):
         for model, moved in (("old", 0), ("new", 3)):
@@ -222,6 +225,76 @@ class TestStudiesOnLogs:
             "check", "fine-tune", *data, *choose, "-p", "candidate=tuned", "-p", "metric=exact_match,strict-match"
         )
         assert "judgements: 80 rows read from 1 file" in left.out, left
+
+    @pytest.mark.parametrize(
+        ("a", "b", "words"),
+        [
+            ("tuned", "base", "verdicts on tuned against base; the candidate is tuned"),
+            ("foo", "bar", "verdicts on foo against bar; the candidate is tuned"),
+            ("base", "base", "verdicts on base against base"),
+        ],
+    )
+    def test_verdicts_on_other_systems_are_refused(self, gatebook, tmp_path, runs, a, b, words):
+        # DeepComparison #2: the winner was reported the wrong way round
+        held = [
+            {"uid": str(i), "judge": "j", "model": b, "baseline": a, "games": [{"score": "B>A"}]} for i in range(40)
+        ]
+        logs.write_lines(tmp_path / "verdicts.jsonl", held)
+        arguments = [
+            "--data",
+            f"items={runs}",
+            "--data",
+            "judgements=verdicts.jsonl",
+            "--choose",
+            "filter=strict-match",
+        ]
+        left = gatebook(
+            "check", "fine-tune", *arguments, "-p", "candidate=tuned", "-p", "metric=exact_match,strict-match"
+        )
+        assert left.code == 3
+        assert words in left.err
+
+    def test_verdicts_on_several_pairs_are_refused(self, gatebook, tmp_path, runs):
+        held = [
+            {"uid": str(i), "judge": "j", "model": "tuned", "baseline": base, "games": [{"score": "B>A"}]}
+            for i, base in enumerate(["base", "o3"] * 20)
+        ]
+        logs.write_lines(tmp_path / "verdicts.jsonl", held)
+        arguments = [
+            "--data",
+            f"items={runs}",
+            "--data",
+            "judgements=verdicts.jsonl",
+            "--choose",
+            "filter=strict-match",
+        ]
+        left = gatebook(
+            "check", "fine-tune", *arguments, "-p", "candidate=tuned", "-p", "metric=exact_match,strict-match"
+        )
+        assert "verdicts on 2 pairs of systems: base against tuned, o3 against tuned" in left.err
+
+    def test_a_question_about_another_input_names_it(self, gatebook, tmp_path, runs):
+        from tests.readers.test_pairwise import pair
+
+        logs.write_lines(tmp_path / "p.jsonl", [pair(str(i), "model_2", "tie") for i in range(40)])
+        arguments = ["--data", f"items={runs}", "--data", "judgements=p.jsonl", "--choose", "filter=strict-match"]
+        arguments += ["-p", "candidate=tuned", "-p", "metric=exact_match,strict-match"]
+        asked = gatebook("check", "fine-tune", *arguments)
+        assert "Say which is meant: --choose judgements.baseline=base." in asked.err
+        assert gatebook("check", "fine-tune", *arguments, "--choose", "judgements.baseline=base").code == 0
+
+    def test_an_error_row_with_a_measure_has_no_score(self, gatebook, tmp_path):
+        usage = {"m": {"output_tokens": 5}}
+        for model in ("a", "b"):
+            samples = [logs.summary(i, "C", model_usage={model: usage["m"]}) for i in range(9)]
+            samples.append(logs.summary(9, error="boom", model_usage={model: usage["m"]}))
+            logs.write_eval(
+                tmp_path / f"{model}.eval", logs.members(logs.header(items=range(10), model=model), samples)
+            )
+        left = gatebook(
+            "check", "tail-shape", "--data", "*.eval", "--map", "value=output_tokens", "-p", "errors=exclude"
+        )
+        assert "2 of 20 rows without a score (2 error)" in left.out, left
 
     def test_a_metric_of_which_less_is_better_is_turned_by_hand(self, gatebook, tmp_path):
         for model, score in (("a", 0.4), ("b", 0.2)):

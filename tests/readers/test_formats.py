@@ -84,6 +84,13 @@ class TestRecognised:
         (tmp_path / name).write_text(text, encoding="latin-1")
         assert recognised([tmp_path / name], "attempts") == "tabular"
 
+    @pytest.mark.parametrize(
+        "names", ["Name,State,model,item_id,value", "Name,State,seed,score", "run_id,experiment_id,status,seed,score"]
+    )
+    def test_a_table_of_our_own_is_one_whatever_else_it_holds(self, tmp_path, names):
+        (tmp_path / "a.csv").write_text(f"{names}\n", encoding="utf-8")
+        assert recognised([tmp_path / "a.csv"], "reruns") == "tabular"
+
     def test_a_log_of_another_table_is_a_table(self, tmp_path):
         # judgements given where attempts are read: the columns that are missing will be named
         assert recognised([written(tmp_path, "annotations.json")], "attempts") == "tabular"

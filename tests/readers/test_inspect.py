@@ -309,7 +309,9 @@ class TestSeveralLogs:
         for i in (1, 2):
             head = header(HALF, eval_id=f"e{i}", task_id=f"t{i}", created=f"{i}", task_args={"shots": i})
             files.append(write_eval(tmp_path / f"{i}.eval", members(head, TWO)))
-        assert "acme/base was run on sums with another task_args in 1.eval" in refused(*files)
+        assert "acme/base was run on sums with other settings in 1.eval: task_args" in refused(*files)
+        rows, _ = read("inspect", *files, settings="apart")
+        assert column(rows, "model", "attempt") == [("acme/base 1", "1")] * 2 + [("acme/base 2", "1")] * 2
 
     def test_what_changes_no_answer_is_no_setting(self, tmp_path):
         files = []
@@ -335,6 +337,66 @@ class TestSeveralLogs:
         rows, _ = read("inspect", *files)
         assert sorted(column(rows, "item_id", "value")) == [("1", "1")] * 2 + [("2", "0")] * 2
         assert len(set(column(rows, "run_id"))) == 2
+
+    def test_ids_that_are_positions_do_not_pair(self, tmp_path):
+        # Inspect numbers samples by position where the dataset has no ids, after a shuffle of the dataset
+        questions = ["what is 1 + 1", "what is 2 + 2", "what is 3 + 3"]
+        files = []
+        for model, order in (("a", (0, 1, 2)), ("b", (2, 0, 1))):
+            samples = [summary(i + 1, "C" if q else "I", input=questions[q]) for i, q in enumerate(order)]
+            head = header({"accuracy": 2 / 3}, items=(1, 2, 3), model=model)
+            files.append(write_eval(tmp_path / f"{model}.eval", members(head, samples)))
+        rows, notes = read("inspect", *files)
+        by_item = {}
+        for item, value in column(rows, "item_id", "value"):
+            by_item.setdefault(item, set()).add(value)
+        assert sorted(map(sorted, by_item.values())) == [["0"], ["1"], ["1"]]
+        assert any("items are paired by content" in note for note in notes)
+
+    def test_summaries_and_samples_hold_the_same_content(self, tmp_path):
+        # summaries cut a text at 5,120 characters, and say what is no text by its type
+        whole = [
+            {
+                "role": "user",
+                "id": "m1",
+                "content": [{"type": "text", "text": "x" * 9000}, {"type": "image", "image": "…"}],
+            }
+        ]
+        cut = [
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "x" * 5120 + "..."}, {"type": "text", "text": "(Image)"}],
+            }
+        ]
+        files = [
+            write_eval(
+                tmp_path / "a.eval",
+                members(header({"accuracy": 1.0}, items=[1], model="a"), [summary(1, "C", input=cut)]),
+            ),
+            write_json(tmp_path / "b.json", header(items=[1], model="b") | {"samples": [summary(1, "C", input=whole)]}),
+        ]
+        rows, notes = read("inspect", *files)
+        assert len(set(column(rows, "item_hash"))) == 1
+        assert not any("paired" in note for note in notes)
+
+    def test_two_models_under_one_task_id_are_no_retry(self, tmp_path):
+        files = [
+            write_eval(tmp_path / f"{m}.eval", members(header(HALF, model=m, task_id="t", eval_id=f"e{m}"), TWO))
+            for m in "ab"
+        ]
+        assert set(column(read("inspect", *files)[0], "model")) == {"a", "b"}
+
+    def test_a_task_that_was_not_chosen_does_not_matter(self, tmp_path):
+        files = [write_eval(tmp_path / "a.eval", members(header(HALF), TWO))]
+        files += [
+            write_eval(
+                tmp_path / f"{i}.eval", members(header(HALF, task="other", task_id=f"o{i}", task_args={"s": i}), TWO)
+            )
+            for i in (1, 2)
+        ]
+        rows, notes = read("inspect", *files, task="sums")
+        assert len(rows) == 2
+        assert any("other (left out)" in note for note in notes)
 
     def test_ids_stay_text(self, tmp_path):
         samples = [summary("007", "C"), summary(7, "C"), summary("math/alg/1", "C"), summary("हि", "C")]
@@ -444,6 +506,13 @@ class TestSeeds:
             ("lora", "1", "0.5", "ok"),
             ("lora", "2", "0.5", "ok"),
         ]
+
+    def test_a_standard_error_is_no_score_of_a_run(self, tmp_path):
+        # every_eval_ever PR 285
+        (tmp_path / "lora" / "1").mkdir(parents=True)
+        path = write_eval(tmp_path / "lora" / "1" / "log.eval", members(header(HALF), TWO))
+        rows, _ = read("inspect", path, table="reruns", roots=[tmp_path])
+        assert column(rows, "metric", "score") == [("match/accuracy", "0.5")]
 
     def test_a_log_without_a_metric_is_a_failed_run(self, tmp_path):
         for seed, metrics in (("1", HALF), ("2", None)):

@@ -122,6 +122,17 @@ class TestPairing:
         assert [row["item_id"] for row in rows] == [row["item_hash"][:16] for row in rows]
         assert any("items are paired by content" in note for note in notes)
 
+    def test_documents_of_one_content_stay_apart_when_others_moved(self, tmp_path):
+        first = [sample(0, content="x", acc=1.0), sample(1, content="x", acc=0.0), sample(2, content="y", acc=1.0)]
+        moved = [sample(0, content="x", acc=1.0), sample(1, content="x", acc=0.0), sample(9, content="y", acc=0.0)]
+        files = harness(tmp_path / "a", first, {"acc,none": 2 / 3}, model="a")
+        files += harness(tmp_path / "b", moved, {"acc,none": 1 / 3}, model="b")
+        rows, _ = read("lm-eval", *files)
+        ids = column(rows, "item_id")
+        assert ids[:3] == ids[3:]
+        assert len(set(ids)) == 3
+        assert ids[1] == f"{ids[0]}#2"
+
     def test_one_document_twice_in_both_runs_keeps_its_ids(self, tmp_path):
         twice = [sample(0, content="x", acc=1.0), sample(1, content="x", acc=0.0)]
         files = harness(tmp_path / "a", twice, {"acc,none": 0.5}, model="a")
@@ -217,6 +228,18 @@ class TestRuns:
         files += harness(tmp_path / "b", [sample(0, acc=1.0)], {"acc,none": 1.0}, model="b", **{"n-shot": {"gsm8k": 5}})
         assert "n-shot of gsm8k differs between the models: a 0, b 5" in read("lm-eval", *files)[1]
 
+    def test_settings_may_be_arms_of_their_own(self, tmp_path):
+        rows, _ = read("lm-eval", *self.twice(tmp_path, {"n-shot": {"gsm8k": 5}}), settings="apart")
+        assert column(rows, "model", "attempt") == [
+            ("acme/base 2026-11-30T10-00-00", "1"),
+            ("acme/base 2026-11-30T10-00-01", "1"),
+        ]
+
+    def test_a_run_without_its_results_is_not_the_run_beside_it(self, tmp_path):
+        files = self.twice(tmp_path)
+        rows, _ = read("lm-eval", *files[1:])  # the results of the first run are gone
+        assert column(rows, "model", "attempt") == [("", "1"), ("acme/base", "1")]
+
     def test_another_seed_is_no_other_setting(self, tmp_path):
         config = {"model": "hf", "model_args": "pretrained=acme/base,dtype=float16,seed=2", "limit": None}
         assert len(read("lm-eval", *self.twice(tmp_path, {"config": config}))[0]) == 2
@@ -229,6 +252,21 @@ class TestRuns:
         rows, notes = read("lm-eval", *files, copies="keep")
         assert len(rows) == 2
         assert any(note.startswith("copies kept as attempts") for note in notes)
+
+
+def test_a_task_that_was_not_chosen_does_not_matter(tmp_path):
+    files = harness(tmp_path, [sample(0, acc=1.0)], {"acc,none": 1.0}, task="a")
+    for i in (1, 2):
+        date = f"2026-11-30T12-00-0{i}"
+        files += harness(tmp_path, [sample(0, acc=1.0)], {"acc,none": 0.3}, task="b", date=date, **{"n-shot": {"b": i}})
+    rows, notes = read("lm-eval", *files, task="a")
+    assert column(rows, "item_id") == ["0"]
+    assert any("tasks found: a, b (left out)" in note for note in notes)
+
+
+def test_nothing_chosen_is_no_choice(tmp_path):
+    files = harness(tmp_path, [sample(0, acc=1.0)], {"acc,none": 1.0})
+    assert "no metric is chosen" in refused(*files, metric=[])
 
 
 def test_several_tasks_are_asked_about_and_kept_apart(tmp_path):
@@ -331,6 +369,24 @@ class TestSeeds:
         rows, notes = read("lm-eval", *files, table="reruns", roots=[tmp_path / "runs"])
         assert column(rows, "seed", "score", "status")[-1] == ("3", "", "failed")
         assert "no result in bert/3: a failed run" in notes
+
+    def test_only_folders_that_are_named_like_a_seed_are_seeds(self, tmp_path):
+        files = self.folder(tmp_path)
+        recipe = tmp_path / "runs" / "bert"
+        for name in ("checkpoints", "logs", "__pycache__", ".cache", "3"):
+            (recipe / name).mkdir()
+        (tmp_path / "runs" / ".git" / "7").mkdir(parents=True)
+        (tmp_path / "runs" / "wandb" / "run-1").mkdir(parents=True)
+        (recipe / "4").symlink_to(recipe / "2")
+        rows, notes = read("lm-eval", *files, table="reruns", roots=[tmp_path / "runs"])
+        assert column(rows, "seed", "status") == [("1", "ok"), ("2", "ok"), ("3", "failed")]
+        passed = next(note for note in notes if note.startswith("no seeds by their names"))
+        assert passed.endswith("bert/__pycache__, bert/checkpoints, bert/logs, wandb/run-1")
+
+    def test_results_at_two_depths_are_refused(self, tmp_path):
+        files = self.folder(tmp_path)
+        other = write_json(tmp_path / "runs" / "x" / f"results_{DATE}.json", results({"acc,none": 0.7}))
+        assert "lies at another depth" in refused(*files, other, table="reruns", roots=[tmp_path / "runs"])
 
     def test_a_seed_without_the_wanted_metric_failed(self, tmp_path):
         files = self.folder(tmp_path)

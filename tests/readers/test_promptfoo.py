@@ -90,6 +90,18 @@ class TestRepeats:
         rows, _ = read("promptfoo", path, copies="keep")
         assert column(rows, "attempt") == list("12345")
 
+    def test_repeats_go_on_from_file_to_file(self, tmp_path):
+        files = []
+        for i in (1, 2):
+            path = promptfoo(tmp_path / f"{i}.json", [row("a", output=str(i))])
+            path.write_text(path.read_text().replace('"eval-1"', f'"eval-{i}"'), encoding="utf-8")
+            files.append(path)
+        assert column(read("promptfoo", *files)[0], "attempt") == ["1", "2"]
+
+    def test_one_evaluation_in_two_files_is_refused(self, tmp_path):
+        files = [promptfoo(tmp_path / f"{i}.json", [row("a")]) for i in (1, 2)]
+        assert "2.json: is the same evaluation as 1.json" in refused(*files)
+
     def test_one_cached_answer_a_test_is_no_copy(self, tmp_path):
         rows, _ = read("promptfoo", promptfoo(tmp_path / "out.json", [row("a", cached=True), row("b", cached=True)]))
         assert column(rows, "cost_usd", "latency_s", "input_tokens") == [("", "", "")] * 2

@@ -72,6 +72,11 @@ class TestMlflow:
         message = refused("mlflow", path, metric="test_acc")
         assert "line 3: seed '1' with the same settings stands twice (first at runs.csv line 2)" in message
 
+    def test_runs_without_a_seed_are_no_repeats_of_each_other(self, tmp_path):
+        # parents of nested runs, and runs that crashed before they said anything
+        path = written(tmp_path / "runs.csv", MLFLOW.replace(",1,1e-5,bert", ",,,").replace(",2,1e-5,bert", ",,,"))
+        assert column(read("mlflow", path, table="reruns", metric="test_acc")[0], "seed")[:2] == ["", ""]
+
     def test_a_seed_of_another_name_is_asked_about(self, tmp_path):
         path = written(tmp_path / "runs.csv", MLFLOW.replace("params.seed", "params.random_state"))
         message = refused("mlflow", path, metric="test_acc")
@@ -108,6 +113,7 @@ class TestWandb:
     def test_every_number_of_a_csv_may_be_the_metric(self, tmp_path):
         message = refused("wandb", written(tmp_path / "runs.csv", WANDB))
         assert "test_acc (4 rows, mean 0.71)" in message
+        assert "seed (" not in message
         assert "val_loss (4 rows, mean 0.6)" in message
 
     @pytest.mark.parametrize("write", [write_json, write_lines])

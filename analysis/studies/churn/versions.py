@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.errors import Fault, InputError, ParameterError, close_match, plain, raise_all
-from analysis.inputs import Input, natural_key
+from analysis.errors import Fault, InputError, ParameterError, close_match, natural_key, plain, raise_all
+from analysis.inputs import Input
 from analysis.present.format import plural
 from analysis.present.prose import listed
 

@@ -17,7 +17,7 @@ from analysis.sections import gate_over
 from . import findings, judge_tables, rule_tables, tables
 from .clauses import Clause, evaluate, primary_outcome
 from .comparisons import Comparison, compare
-from .evidence import Evidence, judges_of, operations_of, suites_of
+from .evidence import Evidence, judges_of, operations_of, same_pair, suites_of
 from .overlap import Overlap, content_digest, overlaps
 from .parameters import Params
 from .rule import NotBelow, SliceFloor, SuiteDrop
@@ -232,6 +232,7 @@ def _evidence(inputs: Mapping[str, Input], params: Params) -> Evidence:
         compare(test_set.main, baseline, test_set.candidate, params, clusters=test_set.clusters)
         for baseline in test_set.baselines
     ]
+    same_pair(inputs.get("judgements"), test_set)
     evidence = Evidence(
         test_set=test_set,
         comparisons=comparisons,

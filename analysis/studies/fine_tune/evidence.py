@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.errors import plain
-from analysis.inputs import Input, natural_key
+from analysis.errors import Fault, InputError, natural_key, plain
+from analysis.inputs import Input
 from analysis.stats import (
     Agreement,
     CorrectedMean,
@@ -116,6 +116,32 @@ def suites_of(given: Input | None, test_set: TestSet, params: Params) -> dict[tu
             same_items(scores, asked, params, f"suites, {plain(str(suite), width=60)}")
         out[str(suite), str(name)] = scores
     return out
+
+
+def same_pair(given: Input | None, test_set: TestSet) -> None:
+    """Refuse verdicts on other systems than those that are compared, where the judgements name them.
+
+    Raises
+    ------
+    InputError
+        With the systems and the way out.
+    """
+    if given is None or not {"model_a", "model_b"} <= set(given.frame.columns):
+        return
+    pairs = [
+        pair for pair in dict.fromkeys(zip(given.frame["model_a"], given.frame["model_b"], strict=True)) if any(pair)
+    ]
+    shown = [f"{plain(a, width=60)} against {plain(b, width=60)}" for a, b in pairs]
+    if len(pairs) > 1:
+        what = f"verdicts on {len(pairs)} pairs of systems: {', '.join(shown[:3])}"
+        raise InputError(
+            Fault(file="judgements", what=what, fix="Pick one: --choose judgements.baseline=NAME, or filter: in -f.")
+        )
+    for a, b in pairs:
+        if b != test_set.candidate or a not in test_set.baselines:
+            what = f"verdicts on {shown[0]}; the candidate is {plain(test_set.candidate, width=60)}"
+            fix = "B must be the candidate and A a baseline: --choose judgements.baseline=NAME, or values: {model_b: {OLD: NEW}} in -f."
+            raise InputError(Fault(file="judgements", what=what, fix=fix))
 
 
 def judges_of(given: Input | None, human: Input | None, params: Params) -> list[Judge]:

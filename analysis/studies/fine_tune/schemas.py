@@ -97,6 +97,8 @@ JUDGEMENTS = Schema(
         ORDER,
         WINNER,
         Column(name="judge", kind="text", help="Who judged"),
+        Column(name="model_a", kind="text", help="The system called A: a baseline of the comparison"),
+        Column(name="model_b", kind="text", help="The system called B: the candidate"),
         Column(name="len_a", kind="number", help="Length of A's answer", low=0, high=1e9),
         Column(name="len_b", kind="number", help="Length of B's answer", low=0, high=1e9),
         _SOURCE,

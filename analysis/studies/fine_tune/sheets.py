@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from analysis.errors import Fault, InputError, ParameterError, close_match, plain, raise_all
-from analysis.inputs import Input, from_frame, natural_key
+from analysis.errors import Fault, InputError, ParameterError, close_match, natural_key, plain, raise_all
+from analysis.inputs import Input, from_frame
 from analysis.present.format import plural
 from analysis.present.prose import listed
 from analysis.schema import Column, Demanded, Schema
