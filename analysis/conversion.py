@@ -14,8 +14,9 @@ import pandas as pd
 
 from analysis.errors import SHOWN, Fault, InputError, UsageError, plain, raise_all
 from analysis.layouts import Layout, mapped, no_choices
-from analysis.readers.account import Account, Again, Ask
+from analysis.readers.account import Account
 from analysis.readers.canonical import KEYS, TABLES
+from analysis.readers.choices import Again, Ask
 from analysis.readers.files import Advance
 from analysis.readers.formats import TABULAR, stream_format
 from analysis.readers.paths import expand

@@ -12,7 +12,8 @@ import pandas as pd
 
 from analysis.errors import Fault, InputError, is_whole, plain, raise_all
 from analysis.layouts import Layout, mapped, no_choices
-from analysis.readers.account import Account, Ask
+from analysis.readers.account import Account
+from analysis.readers.choices import Ask
 from analysis.readers.files import Advance
 from analysis.readers.formats import TABULAR, read_format, recognised
 from analysis.readers.paths import expand

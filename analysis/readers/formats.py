@@ -10,7 +10,8 @@ from typing import Any
 
 from analysis.errors import Fault, InputError, plain
 from analysis.readers import inspect_log, lm_eval, pairwise, promptfoo, trackers
-from analysis.readers.account import Account, Again, Ask
+from analysis.readers.account import Account
+from analysis.readers.choices import Again, Ask
 from analysis.readers.files import Advance, DataFile
 from analysis.readers.raw import RawTable, data_suffix, optional, padded
 from analysis.schema import Kind

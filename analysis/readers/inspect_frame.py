@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from analysis.readers.account import Account, Choices
+from analysis.readers.account import Account
 from analysis.readers.canonical import Rows
+from analysis.readers.choices import Choices
 from analysis.readers.raw import RawTable
 from analysis.readers.tabular import raw_tables
 from analysis.readers.values import number, score_cell

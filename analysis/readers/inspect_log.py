@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import plain
-from analysis.readers.account import APART, SETTINGS_KEY, Account, Again, Choices
+from analysis.readers.account import Account
 from analysis.readers.canonical import Rows
+from analysis.readers.choices import APART, SETTINGS_KEY, Again, Choices
 from analysis.readers.inspect_frame import LETTERS, frame_tables
 from analysis.readers.inspect_metrics import Stated, compare
 from analysis.readers.inspect_zip import Container

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import plain
-from analysis.readers.account import APART, SETTINGS_KEY, Account, Again, Choices
+from analysis.readers.account import Account
 from analysis.readers.canonical import Rows
+from analysis.readers.choices import APART, SETTINGS_KEY, Again, Choices
 from analysis.readers.files import DataFile
 from analysis.readers.json_records import loads
 from analysis.readers.lines import text_lines, whole_text

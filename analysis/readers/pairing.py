@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 from analysis.errors import natural_key
-from analysis.readers.account import Ask
+from analysis.readers.choices import Ask
 
 SHOWN = 16  # hexadecimal digits of a digest that stands for an id
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import plain
-from analysis.readers.account import Account, Choices
+from analysis.readers.account import Account
 from analysis.readers.canonical import Rows
+from analysis.readers.choices import Choices
 from analysis.readers.json_records import loads
 from analysis.readers.lines import text_lines, whole_text
 from analysis.readers.raw import STRETCH, RawTable, cell_text, data_suffix

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.errors import plain
-from analysis.readers.account import Account, Choices
+from analysis.readers.account import Account
 from analysis.readers.canonical import Rows
+from analysis.readers.choices import Choices
 from analysis.readers.raw import RawTable
 from analysis.readers.values import number
 

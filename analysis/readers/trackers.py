@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.errors import close_match, plain
-from analysis.readers.account import ALL, Account, Choices
+from analysis.readers.account import Account
 from analysis.readers.canonical import RERUNS, Rows
+from analysis.readers.choices import ALL, Choices
 from analysis.readers.json_records import loads
 from analysis.readers.raw import RawTable, cell_text
 from analysis.readers.tabular import raw_tables

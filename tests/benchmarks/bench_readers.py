@@ -26,7 +26,8 @@ import pandas as pd
 from pyarrow import parquet
 
 from analysis.conversion import convert
-from analysis.readers.account import Account, Ask
+from analysis.readers.account import Account
+from analysis.readers.choices import Ask
 from analysis.readers.files import DataFile
 from analysis.readers.formats import stream_format
 from analysis.readers.tabular import raw_tables

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import zstandard
 
-from analysis.readers.account import Ask
+from analysis.readers.choices import Ask
 from analysis.readers.formats import read_format
 from analysis.readers.raw import joined
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import GatebookError, InputError
-from analysis.readers.account import Ask
+from analysis.readers.choices import Ask
 from analysis.readers.formats import FORMATS, NAMES, read_format, recognised
 from tests.readers import logs
 from tests.readers.test_inspect import TestFrames as Frames
