@@ -18,7 +18,7 @@ from analysis.readers.account import Account
 from analysis.readers.canonical import KEYS, TABLES
 from analysis.readers.choices import Again, Ask
 from analysis.readers.files import Advance
-from analysis.readers.formats import TABULAR, stream_format
+from analysis.readers.formats import TABULAR, stream_format, usual_table
 from analysis.readers.paths import expand
 from analysis.readers.raw import RawTable, padded, renamed
 from analysis.readers.tabular import raw_tables
@@ -34,7 +34,7 @@ def convert(
     paths: Sequence[str | Path],
     out: Path,
     *,
-    table: Kind = "attempts",
+    table: Kind | None = None,
     layout: Layout | None = None,
     advance: Advance | None = None,
 ) -> str:
@@ -49,7 +49,7 @@ def convert(
     out
         Written complete or not at all; its ending says how.
     table
-        Which canonical table.
+        Which canonical table; None for the one that the format usually gives.
     layout
         What was chosen of a log, and how columns map.
     advance
@@ -82,7 +82,8 @@ def convert(
     if name == TABULAR:
         no_choices(layout)
     roots = [Path(path) for path in paths if Path(path).is_dir()]
-    ask = Ask(table=table, choose=layout.choose, accept_mismatch=layout.accept_mismatch, roots=roots)
+    kind = table or usual_table(name, files)
+    ask = Ask(table=kind, choose=layout.choose, accept_mismatch=layout.accept_mismatch, roots=roots)
     columns: tuple[str, ...] = ()
     while True:
         source = _Source(name, files, layout, Account(ask, advance, files), columns)

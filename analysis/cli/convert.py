@@ -40,7 +40,7 @@ def convert(format: str, paths: Sequence[str], out: str, no_progress: bool, tabl
     """
     from analysis.conversion import convert as converted
     from analysis.errors import Fault, UsageError, close_match, plain
-    from analysis.readers.formats import FORMATS, NAMES
+    from analysis.readers.formats import NAMES
 
     if format not in NAMES:
         raise UsageError(Fault(what=f"no format {plain(repr(format), width=60)}", fix=f"{close_match(format, NAMES)}."))
@@ -53,10 +53,9 @@ def convert(format: str, paths: Sequence[str], out: str, no_progress: bool, tabl
     if target.is_dir() or not target.parent.is_dir():
         what = "is a folder" if target.is_dir() else "lies in a folder that is not there"
         raise UsageError(Fault(place=f"-o {plain(out)}", what=what, fix="Name a file in a folder that is there."))
-    kind = table or (next(iter(FORMATS[format].reads)) if format in FORMATS else "attempts")
     layout = _layout(given)
     with progress(paths, shown=not no_progress) as advance:
-        line = converted(format, paths, target, table=kind, layout=layout, advance=advance)
+        line = converted(format, paths, target, table=table, layout=layout, advance=advance)
     click.echo(line)
     click.echo(f"wrote {plain(out)}")
     return 0

@@ -84,6 +84,18 @@ def recognised(paths: Sequence[Path], kind: Kind) -> str:
     return name if name == TABULAR or kind in FORMATS[name].reads else TABULAR
 
 
+def usual_table(name: str, paths: Sequence[Path]) -> Kind:
+    """The table that files of a format are read into when nobody says: the first that the format gives.
+
+    FastChat writes verdicts on pairs and scores of single answers; its keys tell which.
+    """
+    if name == TABULAR:
+        return "attempts"
+    if name == "fastchat" and paths and "g1_winner" not in _keys(paths[0]):
+        return "attempts"
+    return next(iter(FORMATS[name].reads))
+
+
 def read_format(
     name: str, paths: Sequence[Path], ask: Ask, advance: Advance | None = None
 ) -> tuple[list[RawTable], Account]:

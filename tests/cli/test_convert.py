@@ -53,6 +53,16 @@ class TestConvert:
         assert "3 of 6 rows without a score (1 killed, 1 ok, 1 running)" in left.out
         assert gatebook("check", "recipe-card", "--data", "reruns.csv", "-p", 'cell=["model", "lr"]').code == 0
 
+    def test_pairs_and_single_scores_of_fastchat_are_told_apart(self, gatebook, tmp_path):
+        from tests.readers.test_pairwise import pair
+
+        single = {"question_id": 81, "model": "a", "judge": ["gpt-4", "single-v1"], "turn": 1, "score": 9}
+        logs.write_lines(tmp_path / "single.jsonl", [single])
+        logs.write_lines(tmp_path / "pair.jsonl", [pair(81, "model_1", "tie")])
+        assert gatebook("convert", "fastchat", "single.jsonl", "-o", "a.csv").out.startswith("attempts: 1 row")
+        left = gatebook("convert", "fastchat", "pair.jsonl", "-o", "b.csv", "--choose", "baseline=base")
+        assert left.out.startswith("judgements: 2 rows")
+
     def test_what_a_mapping_file_says_to_a_study_is_named(self, gatebook, tmp_path):
         (tmp_path / "in.csv").write_text("system,q,ok\na,1,yes\n", encoding="utf-8")
         mapping = "columns: {model: system, item_id: q, value: ok}\nvalues: {value: {yes: '1'}}\nerrors: exclude\n"
