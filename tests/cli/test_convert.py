@@ -264,6 +264,36 @@ class TestStudiesOnLogs:
         assert left.code == 3
         assert words in left.err
 
+    def test_human_labels_may_stand_beside_the_verdicts(self, gatebook, tmp_path, runs):
+        lines = ["item_id,order,winner,judge,len_a,len_b,human_winner"]
+        for i in range(40):
+            label = "" if i >= 10 else "B" if i % 2 else "A"
+            lines += [f"{i},{order},{'B' if i % 2 else 'A'},j,10,20,{label}" for order in ("AB", "BA")]
+        (tmp_path / "own.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        apart = ["item_id,winner", *(f"{i},{'B' if i % 2 else 'A'}" for i in range(10))]
+        (tmp_path / "human.csv").write_text("\n".join(apart) + "\n", encoding="utf-8")
+        (tmp_path / "bare.csv").write_text(
+            "\n".join(line.rpartition(",")[0] for line in lines) + "\n", encoding="utf-8"
+        )
+        common = [
+            "gate",
+            "fine-tune",
+            "--data",
+            f"items={runs}",
+            "--choose",
+            "filter=strict-match",
+            "-p",
+            "candidate=tuned",
+        ]
+        common += ["-p", "metric=exact_match,strict-match", "--json"]
+        beside = json.loads(gatebook(*common, "--data", "judgements=own.csv").out)
+        given = json.loads(gatebook(*common, "--data", "judgements=bare.csv", "--data", "human=human.csv").out)
+        assert beside["tables"]["judge"] == given["tables"]["judge"]
+        (tmp_path / "own.csv").write_text(
+            "\n".join(lines).replace("0,BA,A,j,10,20,A", "0,BA,A,j,10,20,B"), encoding="utf-8"
+        )
+        assert "two human labels of item '0'" in gatebook(*common, "--data", "judgements=own.csv").err
+
     def test_verdicts_on_several_pairs_are_refused(self, gatebook, tmp_path, runs):
         held = [
             {"uid": str(i), "judge": "j", "model": "tuned", "baseline": base, "games": [{"score": "B>A"}]}

@@ -150,8 +150,21 @@ def judges_of(given: Input | None, human: Input | None, params: Params) -> list[
         return []
     frame = given.frame
     names = frame["judge"] if "judge" in frame else pd.Series("judge", index=frame.index)
-    labels = {} if human is None else dict(zip(human.frame["item_id"], human.frame["winner"], strict=True))
+    labels = _labels(frame) if human is None else dict(zip(human.frame["item_id"], human.frame["winner"], strict=True))
     return [_judge(str(name), rows, labels, params) for name, rows in frame.groupby(names, sort=True)]
+
+
+def _labels(judgements: pd.DataFrame) -> dict[str, str]:
+    """Human labels that stand beside the verdicts; refused where the rows of an item disagree."""
+    if "human_winner" not in judgements:
+        return {}
+    given = judgements.loc[judgements["human_winner"] != "", ["item_id", "human_winner"]].drop_duplicates()
+    twice = given[given["item_id"].duplicated()]
+    if len(twice):
+        what = f"two human labels of item {plain(repr(twice['item_id'].iloc[0]), width=60)}"
+        fix = "Give every row of an item the same, or the labels as --data human=PATH."
+        raise InputError(Fault(file="judgements", place="column human_winner", what=what, fix=fix))
+    return dict(zip(given["item_id"], given["human_winner"], strict=True))
 
 
 def operations_of(test_set: TestSet, params: Params) -> list[Operations]:

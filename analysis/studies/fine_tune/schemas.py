@@ -99,6 +99,12 @@ JUDGEMENTS = Schema(
         Column(name="judge", kind="text", help="Who judged"),
         Column(name="model_a", kind="text", help="The system called A: a baseline of the comparison"),
         Column(name="model_b", kind="text", help="The system called B: the candidate"),
+        Column(
+            name="human_winner",
+            kind="choice",
+            help="The system that people preferred, where they were asked; in place of the input human",
+            choices=("a", "b", "tie"),
+        ),
         Column(name="len_a", kind="number", help="Length of A's answer", low=0, high=1e9),
         Column(name="len_b", kind="number", help="Length of B's answer", low=0, high=1e9),
         _SOURCE,
