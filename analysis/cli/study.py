@@ -34,8 +34,8 @@ def check(study: str, label: str | None, **given: Any) -> int:
         click.echo(f"{name}: ok")
         click.echo(f"  {read.reconciliation}")
     click.echo("parameters: ok")
-    if asked.rule is not None:
-        click.echo(f"rule: ok ({asked.rule.name})")
+    if asked.request.rule is not None:
+        click.echo(f"rule: ok ({asked.request.rule.name})")
     click.echo(asked.study.check(asked.inputs, asked.params))
     return 0
 
@@ -116,14 +116,7 @@ def run(
     asked = ask(study, label=label, **_asked(given | {"no_progress": no_progress or quiet}))
     report_module = _report_module()
     report = report_module.make(
-        report_module.Request(
-            study=asked.study,
-            data=asked.data,
-            params=asked.params,
-            layouts=asked.layouts,
-            rule=asked.rule_path,
-            label=label,
-        ),
+        asked.request,
         asked.result,
         Path(out),
         formats=formats,

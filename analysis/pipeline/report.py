@@ -14,33 +14,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 import nbformat
-from pydantic import BaseModel
 
 from analysis.errors import ExecutionError, Fault, GatebookError, plain
-from analysis.layouts import Layout
 from analysis.pipeline import execute, html, normalise, pdf, provenance, quarto
 from analysis.present.format import slug
 from analysis.readers.paths import expand
+from analysis.request import Request
 from analysis.results import StudyResult, dumps, load
-from analysis.study import Study, share_folder, write_files
+from analysis.study import share_folder, write_files
 
 Renderer = Literal["auto", "quarto", "builtin"]
 Format = Literal["html", "pdf"]
 FAILED = ".failed"  # ends the folder of a run that failed, and no other
 _WORK = re.compile(r"\..*-(?P<pid>\d+)-\w+")
 FILE_NAMES: Mapping[Format, str] = {"html": "index.html", "pdf": "report.pdf"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What a report is made of: a study, its data by input name, its parameters, column mappings, rule and label."""
-
-    study: Study
-    data: Mapping[str, Sequence[str]]
-    params: BaseModel
-    layouts: Mapping[str, Layout]
-    rule: Path | None
-    label: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +117,7 @@ def _run(
         **request.params.model_dump(mode="json"),
         "data": {name: [_relative(path, work) for path in _named(paths)] for name, paths in request.data.items()},
         "layouts": expected.layouts or None,
-        "rule": _relative(request.rule, work) if request.rule else None,
+        "rule": _relative(request.rule_path, work) if request.rule_path else None,
         "label": expected.label,
         "out_dir": ".",
     }

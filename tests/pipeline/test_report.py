@@ -19,7 +19,6 @@ from analysis.cli.options import ask
 from analysis.errors import ExecutionError, MissingProgram
 from analysis.pipeline import execute, quarto, report
 from analysis.results import dumps
-from analysis.studies.recipe_card import STUDY
 
 MODELS = ["<script>alert(1)</script>", "../..", "=cmd()", "🙂", "a" * 300, "NA", "007"]
 LABEL = "=cmd() <script>alert(1)</script> ../.."
@@ -78,14 +77,7 @@ def asked(runs, label=LABEL):
 
 def make(runs, out, label=LABEL, formats=("html",), timeout=120, **changes):
     given = asked(runs, label)
-    request = report.Request(
-        study=given.study,
-        data=given.data,
-        params=given.params,
-        layouts=given.layouts,
-        rule=None,
-        label=label,
-    )
+    request = given.request
     return report.make(
         request,
         replace(given.result, **changes),
@@ -388,9 +380,7 @@ def test_a_later_success_replaces_the_report_and_clears_the_failure(runs, tmp_pa
 def test_a_missing_renderer_is_said_before_anything_runs(runs, tmp_path, monkeypatch):
     monkeypatch.setattr(quarto, "version", lambda: None)
     given = asked(runs)
-    request = report.Request(
-        study=STUDY, data=given.data, params=given.params, layouts=given.layouts, rule=None, label=None
-    )
+    request = given.request
     with pytest.raises(MissingProgram, match="quarto is not installed"):
         report.make(
             request,
