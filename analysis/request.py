@@ -43,8 +43,11 @@ def resolve(
     *,
     chosen: Sequence[str] = (),
     accept_mismatch: bool = False,
+    stated: Sequence[Given] = (),
 ) -> Request:
     """Resolve what was given on a command line: ``[NAME=]PATH``, ``COLUMN=SOURCE``, ``NAME=VALUE``, files.
+
+    ``stated`` are parameters that a manifest states; they win over files, and options win over them.
 
     Raises
     ------
@@ -70,6 +73,7 @@ def resolve(
     raw_layouts: dict[str, dict[str, Any]] = {}
     for name in files:
         collected(_add_file, study, name, given, raw_layouts)
+    given += stated
     given += [read for option in options if (read := collected(from_option, study.params, option))]
     resolved = collected(study.resolve, given, Path(rule) if rule else None)
     for text in maps:
