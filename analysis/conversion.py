@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -182,9 +183,7 @@ class _Tally:
 
     def __init__(self, source: _Source) -> None:
         self._schema, self._key, self._table = source.schema, source.key.key, source.account.ask.table
-        self._keys: list[Hashes] = []
-        self._arms: list[Hashes] = []
-        self._items: list[Hashes] = []
+        self._keys, self._arms, self._items = array("Q"), array("Q"), array("Q")
         self._lost: Counter[str] = Counter()
         self._about = False
         self._models: dict[str, None] = {}
@@ -205,10 +204,10 @@ class _Tally:
         self.read += read_rows
         self.rows += len(frame)
         columns = {name: _column_hash(frame, name) for name in {*self._key, *ARM} if name in frame}
-        self._keys.append(_combined(columns, self._key))
+        self._keys.frombytes(_combined(columns, self._key).tobytes())
         if "item_id" in frame:
-            self._arms.append(_combined(columns, ARM))
-            self._items.append(columns["item_id"])
+            self._arms.frombytes(_combined(columns, ARM).tobytes())
+            self._items.frombytes(columns["item_id"].tobytes())
         gone = lost(typed, self._schema)
         self._about = self._about or gone is not None
         self._lost.update(gone or {})
@@ -217,15 +216,17 @@ class _Tally:
 
     def twice(self) -> Hashes:
         """Hashes of keys that stand more than once."""
-        values, sizes = _sizes(self._keys)
-        return values[sizes > 1]
+        held = _sorted(self._keys)
+        return np.unique(held[1:][held[1:] == held[:-1]])
 
     def counts(self, files: int, notes: Sequence[str]) -> Counts:
         """Everything that was counted."""
         attempts, items = None, 0
         if self._arms:
-            sizes = _sizes(self._arms)[1]
-            attempts, items = (int(sizes.min()), int(sizes.max())), len(_sizes(self._items)[0])
+            held = _sorted(self._arms)
+            ends = np.flatnonzero(held[1:] != held[:-1])
+            sizes = np.diff(ends, prepend=-1, append=len(held) - 1)
+            attempts, items = (int(sizes.min()), int(sizes.max())), _distinct(self._items)
         more = f" and {len(self._left) - SHOWN} more" if len(self._left) > SHOWN else ""
         names = ", ".join(plain(name, width=60) for name in list(self._left)[:SHOWN])
         left = f"columns not written: {names}{more}" if names else ""
@@ -256,13 +257,16 @@ def _combined(columns: Mapping[str, Hashes], names: Sequence[str]) -> Hashes:
     return out
 
 
-def _sizes(stretches: list[Hashes]) -> tuple[Hashes, npt.NDArray[np.int64]]:
-    """Distinct hashes and how often each stands; the stretches are given up on the way, to hold them once."""
-    whole = np.concatenate(stretches)
-    stretches.clear()
-    whole.sort()
-    starts = np.flatnonzero(np.concatenate(([True], whole[1:] != whole[:-1])))
-    return whole[starts], np.diff(starts, append=len(whole))
+def _sorted(held: array[int]) -> Hashes:
+    """The hashes in order, sorted where they lie."""
+    view = np.frombuffer(held, dtype=np.uint64)
+    view.sort()
+    return view
+
+
+def _distinct(held: array[int]) -> int:
+    whole = _sorted(held)
+    return int(np.count_nonzero(whole[1:] != whole[:-1])) + 1
 
 
 def _place(file: str, places: Sequence[str], row: int) -> tuple[str, str]:
