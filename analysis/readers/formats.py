@@ -19,7 +19,7 @@ from analysis.schema import Kind
 Reader = Callable[[Sequence[Path], Account], Iterator[RawTable]]
 
 TABULAR = "tabular"
-HEAD = 1 << 20
+HEAD, MOST_BLANK = 1 << 20, 1000
 TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|[{}\[\]:]", re.DOTALL)
 
 
@@ -142,7 +142,8 @@ def _format(path: Path) -> str:
     if data_suffix(path) == ".eval":
         return "inspect"
     keys = _keys(path)
-    if any(own <= keys for own in CANONICAL):
+    tracked = {"State", "state"} & keys and "status" not in keys  # a tracker's export, whatever its metrics are called
+    if not tracked and any(own <= keys for own in CANONICAL):
         return TABULAR  # a table that was made to be read, whatever else it holds
     return next((name for name, format_ in FORMATS.items() if any(wanted <= keys for wanted in format_.keys)), TABULAR)
 
@@ -158,7 +159,8 @@ def _keys(path: Path) -> frozenset[str]:
             return frozenset(_parquet_names(path))
         with _Peek(path) as data:
             if suffix in {".csv", ".tsv", ".tab"}:
-                line = data.stream.readline(HEAD).decode("utf-8-sig", errors="replace")
+                lines = (data.stream.readline(HEAD) for _ in range(MOST_BLANK))
+                line = next((one for one in lines if one.strip()), b"").decode("utf-8-sig", errors="replace")
                 return frozenset(cell.strip().strip('"') for cell in line.replace("\t", ",").split(","))
             if suffix in {".jsonl", ".ndjson", ".json"}:
                 read = data.stream.read if suffix == ".json" else data.stream.readline

@@ -20,6 +20,12 @@ LOGS = frozenset({".eval", ".json"})
 JOURNAL = re.compile(r"_journal/summaries/(\d{1,9})\.json")
 SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 EDITED = re.compile(r'(?<!\\)"history"\s*:\s*\[\s*\{')
+ASKED = ("input", "target")
+CUT = "...\n(content truncated)"
+NO_TEXT = re.compile(r"\((Image|Audio|Video|Data|Document|Reasoning|Tool_use|Tooluse)\)", re.IGNORECASE)
+"""How summaries stand for a text beyond 5,120 characters, and for a part that is no text (inspect_ai 0.3.285)."""
+
+WHOLE_LIMIT = 1 << 30  # bytes of samples that are read for their inputs
 EDITS_LIMIT = 64 << 20  # bytes of samples that are looked through for edited scores
 MOST_EPOCHS = 1_000_000
 SETTINGS = (
@@ -126,6 +132,7 @@ def _from_archive(path: Path, archive: Container, account: Account) -> Log:
         pieces = sorted((int(match.group(1)), name) for name in names if (match := JOURNAL.fullmatch(name)))
         found = [(name, parsed(name)) for _, name in pieces] or [(name, [parsed(name)]) for name in members]
     samples = [record(one, account.named(path), plain(name)) for name, listed in found for one in items(listed)]
+    samples = _with_whole_inputs(path, samples, members, archive, account)
     chunked = any(name.startswith("samples/") and not SAMPLE.fullmatch(name) for name in names)
     if not chunked:
         account.agree(path, "samples", len(members), len(samples))
@@ -136,6 +143,35 @@ def _from_archive(path: Path, archive: Container, account: Account) -> Log:
     else:
         account.note(f"{account.named(path)} was not looked through for edited scores: its samples are large")
     return Log(path=path, header=header, samples=samples, whole=whole)
+
+
+def _with_whole_inputs(
+    path: Path, samples: Sequence[Mapping[str, Any]], members: Sequence[str], archive: Container, account: Account
+) -> list[Mapping[str, Any]]:
+    """The summaries with their inputs whole: where a summary cut one, or holds no picture, it comes from the sample itself."""
+    if not any(_is_cut(sample.get(key)) for sample in samples for key in ASKED):
+        return list(samples)
+    if sum(archive.members[name].file_size for name in members) > WHOLE_LIMIT:
+        account.note(
+            f"inputs of {account.named(path)} are cut in its summaries: its items are paired by id, unverified"
+        )
+        return [{key: held for key, held in sample.items() if key not in ASKED} for sample in samples]
+    whole: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for name in members:
+        held = mapping(loads(path, archive.read(name), plain(name)))
+        whole[text(held.get("id")), text(held.get("epoch"))] = {key: held.get(key) for key in ASKED}
+    return [{**sample, **whole.get((text(sample.get("id")), text(sample.get("epoch"))), {})} for sample in samples]
+
+
+def _is_cut(asked: Any) -> bool:
+    """Whether a summary holds less of an input or a target than the sample: a text that was cut, or a part that is no text."""
+    for message in asked if isinstance(asked, list) else [asked]:
+        content = message.get("content") if isinstance(message, dict) else message
+        for part in content if isinstance(content, list) else [content]:
+            told = text(part.get("text")) if isinstance(part, dict) else text(part)
+            if told.endswith(CUT) or NO_TEXT.fullmatch(told):
+                return True
+    return False
 
 
 def _say_edited(path: Path, count: int, account: Account) -> None:

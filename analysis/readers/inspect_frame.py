@@ -8,6 +8,7 @@ from pathlib import Path
 from analysis.readers.account import Account
 from analysis.readers.canonical import Rows
 from analysis.readers.choices import Choices
+from analysis.readers.pairing import Pairing, content_digest
 from analysis.readers.raw import RawTable
 from analysis.readers.tabular import raw_tables
 from analysis.readers.values import number, score_cell
@@ -18,7 +19,7 @@ LETTERS = {"C": "1", "I": "0"}
 """What is certain of Inspect's letters; any other is asked about."""
 
 
-def frame_tables(path: Path, choices: Choices, account: Account) -> Iterator[RawTable]:
+def frame_tables(path: Path, choices: Choices, pairing: Pairing, account: Account) -> Iterator[RawTable]:
     """One row per sample, epoch and score. The model is a column of the frame only where somebody asked for it."""
     with account.opened(path) as data:
         for table in raw_tables(data):
@@ -30,12 +31,17 @@ def frame_tables(path: Path, choices: Choices, account: Account) -> Iterator[Raw
             task = "task_name" if "task_name" in table.columns else ""
             for place, cells in zip(table.places, table.rows, strict=True):
                 held = dict(zip(table.columns, cells, strict=True))
+                name = held.get(task, "")
+                digest = content_digest([held.get("input", ""), held.get("target", "")])
+                pairing.saw(path, name, held["id"], digest)
+                item = pairing.name(path, name, held["id"], digest)
+                own = {"item_id": f"{name}/{item}" if choices.several("task") else item, "item_hash": digest}
                 for score in scores:
                     given = held.get(SCORE + score, "")
                     cell = LETTERS.get(given, score_cell(given))
-                    choices.saw(held.get(task, ""), score, score=number(cell))
-                    if choices.wants(held.get(task, ""), score):
-                        rows.add(place, _cells(held, score, cell))
+                    choices.saw(name, score, score=number(cell))
+                    if choices.wants(name, score):
+                        rows.add(place, _cells(held, score, cell) | own)
             columns = ("item_id", "attempt", "metric", "value", "status")
             yield rows.take((*columns, *(("model",) if "model" in table.columns else ())))
 
@@ -47,7 +53,6 @@ def _cells(held: dict[str, str], score: str, cell: str) -> dict[str, str]:
         "run_id": f"{held.get('eval_id', '')} {held.get('model', '')}".strip(),
         "model": held.get("model", ""),
         "task": held.get("task_name", ""),
-        "item_id": held.get("id", ""),
         "attempt": held.get("epoch", ""),
         "metric": score,
         "value": cell,

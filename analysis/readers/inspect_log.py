@@ -6,7 +6,6 @@ of its letters; the rows keep to what is certain: ``C`` is 1, ``I`` is 0, and ``
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,15 +18,14 @@ from analysis.readers.choices import APART, SETTINGS_KEY, Again, Choices
 from analysis.readers.inspect_file import LOGS, Log, read_log
 from analysis.readers.inspect_frame import LETTERS, frame_tables
 from analysis.readers.inspect_metrics import Stated, compare
-from analysis.readers.pairing import Pairing
-from analysis.readers.raw import RawTable, data_suffix
-from analysis.readers.seeds import SeedFolders, SeedRun, seed_tables
+from analysis.readers.pairing import Pairing, content_digest
+from analysis.readers.raw import RawTable, cell_text, data_suffix
+from analysis.readers.seeds import FOLDERS, SeedFolders, SeedRun, seed_tables
 from analysis.readers.values import items, mapping, number, score_cell, text
 
 OF_ANOTHER = frozenset({"stderr", "bootstrap_stderr", "std", "var"})
 """Metrics that measure the spread of another: none is the score of a run (every_eval_ever PR 285)."""
 
-TEXT_KEPT = 5000  # characters of a text that summaries surely hold: Inspect cuts them at 5,120
 SLICE_WIDTH, MOST_SLICES = 80, 200
 OF_THE_MODEL = frozenset({"model_args", "model_generate_config"})
 
@@ -35,13 +33,13 @@ OF_THE_MODEL = frozenset({"model_args", "model_generate_config"})
 def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per sample, epoch and score of every log."""
     choices = Choices(account.ask, SETTINGS_KEY, task="task", metric="score")
+    pairing = Pairing(account.ask, len(paths))
     for path in paths:
         if data_suffix(path) not in LOGS:
-            yield from frame_tables(path, choices, account)
+            yield from frame_tables(path, choices, pairing, account)
     own = [path for path in paths if data_suffix(path) in LOGS]
     logs = _latest([log for path in own if (log := read_log(path, account)) is not None], account)
     logs = [log for log in logs if not choices.passes("task", text(log.eval.get("task")))]
-    pairing = Pairing(account.ask, len(logs))
     for log in logs:
         for sample in log.samples:
             pairing.saw(log.path, text(log.eval.get("task")), text(sample.get("id")), _digest(sample))
@@ -50,7 +48,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     for log, before in _offsets(logs, account):
         _check(log, account)
         yield _rows(log, before, choices, pairing, account)
-    for note in pairing.notes():
+    for note in pairing.notes(account.named):
         account.note(note)
     account.choose(choices)
     account.close()
@@ -58,7 +56,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
 
 def reruns(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per log and stated metric: the final score of one training run, named by its folders."""
-    folders = SeedFolders(account.ask.roots)
+    folders = SeedFolders(account.ask)
     runs = []
     for path in paths:
         log = read_log(path, account)
@@ -74,7 +72,7 @@ def reruns(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
         }
         reason = "" if held else f"no metric is stated (status {log.status})"
         runs.append(SeedRun(path=path, recipe=recipe, seed=seed, results=held, reason=reason))
-    yield from seed_tables(runs, folders, Choices(account.ask, task="task", metric="metric"), account)
+    yield from seed_tables(runs, folders, Choices(account.ask, FOLDERS, task="task", metric="metric"), account)
 
 
 def _latest(logs: Sequence[Log], account: Account) -> list[Log]:
@@ -129,7 +127,8 @@ def _told_apart(logs: Sequence[Log]) -> list[Log]:
     first: dict[tuple[str, str], dict[str, str]] = {}
     for log in sorted(logs, key=lambda log: log.created):
         held = first.setdefault((log.model, text(log.eval.get("task"))), {})
-        held.setdefault(repr(log.settings()), log.created[0])
+        twin = f" #{len(held) + 1}" if log.created[0] in held.values() else ""
+        held.setdefault(repr(log.settings()), log.created[0] + twin)
     out = []
     for log in logs:
         times = first[log.model, text(log.eval.get("task"))]
@@ -220,19 +219,16 @@ def _attempt(place: str, sample: Mapping[str, Any], log: Log, before: int, accou
 
 
 def _digest(sample: Mapping[str, Any]) -> str:
-    """Digest of what was asked and what was wanted: the texts of both, as far as the summaries of a log hold them too."""
+    """Digest of what was asked and what was wanted, whatever messages it stands in; nothing where neither is told."""
     asked, wanted = sample.get("input"), sample.get("target")
-    texts: list[str] = []
+    parts: list[str] = []
     for message in asked if isinstance(asked, list) else [asked]:
         content = message.get("content") if isinstance(message, dict) else message
-        texts.append(text(message.get("role")) if isinstance(message, dict) else "")
         for part in content if isinstance(content, list) else [content]:
             told = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else part
-            texts.append(
-                text(told)[:TEXT_KEPT] if not isinstance(told, dict) else f"({text(told.get('type')).capitalize()})"
-            )
-    texts += [text(one)[:TEXT_KEPT] for one in (wanted if isinstance(wanted, list) else [wanted])]
-    return hashlib.sha256("\x1f".join(texts).encode(errors="backslashreplace")).hexdigest() if any(texts) else ""
+            parts.append(cell_text(told))
+    parts += [cell_text(one) for one in (wanted if isinstance(wanted, list) else [wanted])]
+    return content_digest(parts)
 
 
 def _rows(log: Log, before: int, choices: Choices, pairing: Pairing, account: Account) -> RawTable:

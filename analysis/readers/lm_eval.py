@@ -23,7 +23,7 @@ from analysis.readers.json_records import loads
 from analysis.readers.lines import text_lines, whole_text
 from analysis.readers.pairing import Pairing
 from analysis.readers.raw import STRETCH, RawTable, cell_text, data_suffix, stem
-from analysis.readers.seeds import SeedFolders, SeedRun, seed_tables
+from analysis.readers.seeds import FOLDERS, SeedFolders, SeedRun, seed_tables
 from analysis.readers.values import items, mapping, number, record, score_cell, text
 
 NO_METRIC = frozenset(
@@ -139,7 +139,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     account.choose(choices)
     if (again := pairing.again()) and not account.faults:
         raise Again(again)
-    for note in pairing.notes():
+    for note in pairing.notes(account.named):
         account.note(note)
     used = {file.results.path for file in files if file.results}
     for found in results:
@@ -151,7 +151,7 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
 def reruns(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per results file, task and metric: the final score of one training run, named by its folders."""
     results, _ = _parted(paths, account)
-    folders = SeedFolders(account.ask.roots)
+    folders = SeedFolders(account.ask)
     runs = []
     for found in results:
         folder = found.path.parent
@@ -167,7 +167,7 @@ def reruns(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
                 name = metric if kept == "none" else f"{metric},{kept}"
                 held[task, name] = {"score": score_cell(value), **own}
         runs.append(SeedRun(path=found.path, recipe=recipe, seed=seed, results=held))
-    yield from seed_tables(runs, folders, Choices(account.ask, task="task", metric="metric"), account)
+    yield from seed_tables(runs, folders, Choices(account.ask, FOLDERS, task="task", metric="metric"), account)
 
 
 class _Run:
@@ -340,7 +340,9 @@ def _told_apart(files: Sequence[Samples]) -> list[Samples]:
     first: dict[tuple[str, str], dict[str, str]] = {}
     for file in sorted(files, key=lambda file: file.date):
         if file.results is not None:
-            first.setdefault((file.arm, file.task), {}).setdefault(repr(file.results.settings(file.task)), file.date)
+            held = first.setdefault((file.arm, file.task), {})
+            twin = f" #{len(held) + 1}" if file.date in held.values() else ""
+            held.setdefault(repr(file.results.settings(file.task)), file.date + twin)
     return [
         replace(file, apart=dates[repr(file.results.settings(file.task))])
         if file.results is not None and len(dates := first[file.arm, file.task]) > 1

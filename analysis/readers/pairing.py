@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -24,12 +26,17 @@ class Pairing:
         self._ask = ask
         self._alone = files < 2  # nothing to pair with
         self._by_file: dict[tuple[str, Path], dict[str, str]] = {}
+        self._bare: dict[Path, None] = {}  # files with items of which only the id is told
         self._ids: dict[tuple[str, Path], dict[str, list[str]]] = {}
 
     def saw(self, path: Path, task: str, item: str, digest: str) -> None:
         """Note an item of a file."""
-        if digest and not self._alone:
+        if self._alone:
+            return
+        if digest:
             self._by_file.setdefault((task, path), {})[item] = digest[:SHOWN]
+        else:
+            self._bare[path] = None
 
     def name(self, path: Path, task: str, item: str, digest: str) -> str:
         """What the item is called in the table; of items of one content the second is ``…#2``, in the order of their ids."""
@@ -53,12 +60,20 @@ class Pairing:
         """How to read once more when ids and content do not agree between files; None when they do."""
         return replace(self._ask, contents=self._by_file) if not self._ask.contents and self._moved() else None
 
-    def notes(self) -> list[str]:
-        """What the reconciliation line says of it."""
+    def notes(self, named: Callable[[Path], str]) -> list[str]:
+        """What the reconciliation line says of it; ``named`` is what a file is called."""
         moved = self._moved()
+        bare = [named(path) for path in self._bare]
+        more = f" and {len(bare) - 1} more" if len(bare) > 1 else ""
+        unverified = (
+            [f"items of {bare[0]}{more} are paired by id, unverified: their content is not told"] if bare else []
+        )
         if not moved:
-            return []
-        return [f"{moved} id{'s' * (moved != 1)} stand for other content in another file: items are paired by content"]
+            return unverified
+        return [
+            *unverified,
+            f"{moved} id{'s' * (moved != 1)} stand for other content in another file: items are paired by content",
+        ]
 
     def _moved(self) -> int:
         """Ids with two contents, and contents that two files hold under no common id."""
@@ -75,6 +90,13 @@ class Pairing:
         apart = ((task, found) for (task, _), found in by_content.items() if _apart(found))
         moved |= {(task, min(min(held) for held in found)) for task, found in apart}
         return len(moved)
+
+
+def content_digest(parts: Sequence[str]) -> str:
+    """Digest of the parts of an item; nothing where all of them are empty."""
+    if not any(parts):
+        return ""
+    return hashlib.sha256("\x1f".join(parts).encode(errors="backslashreplace")).hexdigest()
 
 
 def _apart(found: set[frozenset[str]]) -> bool:

@@ -35,7 +35,9 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     evaluations: dict[str, Path] = {}
     for path in paths:
         held, listed = _read(path, account)
-        first = evaluations.setdefault(text(held.get("evalId")) or str(path), path)
+        ids = [text(held.get("evalId")), *(text(mapping(row).get("id")) for _, row in listed)]
+        first = next((evaluations[one] for one in ids if one in evaluations), path)
+        evaluations |= {one: path for one in ids if one and one not in evaluations}
         if first is not path:
             account.fault(path, f"is the same evaluation as {account.named(first)}", "Give one of them.")
         found = [_Row(place, record(row, account.named(path), place)) for place, row in listed]

@@ -10,11 +10,13 @@ from pathlib import Path
 from analysis.errors import plain
 from analysis.readers.account import Account
 from analysis.readers.canonical import Rows
-from analysis.readers.choices import Choices
+from analysis.readers.choices import Ask, Choices
 from analysis.readers.raw import RawTable
 from analysis.readers.values import number
 
 MOST_NAMED = 8
+FOLDERS, SKIP, FAILED = "folders", "skip", "failed"
+"""What folders without a result are that are not named like a seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +33,19 @@ class SeedRun:
 class SeedFolders:
     """Which recipe and seed a file belongs to, by the folders between the given one and the file."""
 
-    def __init__(self, roots: Sequence[Path]) -> None:
-        self._roots = [root.resolve() for root in roots]
+    def __init__(self, ask: Ask) -> None:
+        self._roots = [root.resolve() for root in ask.roots]
+        self._asked = ask.choose.get(FOLDERS)
         self._seen: dict[Path, tuple[str, str]] = {}
         self._depth: dict[Path, int] = {}
+        self._homes: dict[str, Path] = {}
 
     def place(self, folder: Path, path: Path, account: Account) -> tuple[str, str]:
         """Recipe and seed of a result in ``folder``; a fault when the folders do not say."""
         folder = folder.resolve()
         root = next((root for root in self._roots if folder.is_relative_to(root)), None)
+        if root is None:
+            account.note("files and patterns do not show training runs that left no result: give their folder")
         parts = folder.relative_to(root).parts if root else folder.parts[-2:]
         if not parts or len(parts) > 2:
             fix = "Give the folder above: FOLDER/<recipe>/<seed>/, or convert the results and add a column seed."
@@ -49,35 +55,60 @@ class SeedFolders:
         if root and self._depth.setdefault(root, len(parts)) != len(parts):
             fix = "Give folders of one depth: FOLDER/<recipe>/<seed>/ or FOLDER/<seed>/."
             account.fault(path, "lies at another depth than the results before it", fix)
+        home = self._homes.setdefault(recipe, folder.parent)
+        if home != folder.parent:
+            fix = "Give the folder above both, or rename one."
+            account.fault(path, f"the recipe {plain(recipe)} lies in two folders", fix)
         self._seen[folder] = (recipe, parts[-1])
         return self._seen[folder]
 
     def without_result(self, account: Account) -> list[Path]:
-        """Every seed's folder below a given one that holds no result; folders that are not named like a seed are said.
+        """Every seed's folder below a given one that holds no result; what may be none is asked about, or said.
 
-        A folder is named like a seed when it differs from one that holds a result in its digits only.
+        A folder is named like a seed when it differs in its digits only from one of its recipe that holds a result, or of
+        any recipe where its own holds none.
         """
-        shapes = {_shape(folder.name) for folder in self._seen}
+        shapes: dict[Path, set[str]] = {}
+        for seen in self._seen:
+            shapes.setdefault(seen.parent, set()).add(_shape(seen.name))
+        anywhere = set().union(*shapes.values()) if shapes else set()
         found: list[Path] = []
-        passed: list[Path] = []
+        odd: list[Path] = []
+        links: list[Path] = []
+        for folder in self._folders():
+            if folder.is_symlink() or folder.parent.is_symlink():
+                links.append(folder)
+            elif _shape(folder.name) in shapes.get(folder.parent, anywhere):
+                found.append(folder)
+            else:
+                odd.append(folder)
+        unsure = [folder for folder in odd if re.search(r"\d", folder.name)]
+        if unsure and self._asked not in {SKIP, FAILED}:
+            option = f"--choose {account.ask.prefix}{FOLDERS}"
+            fix = f"Are they training runs? {option}={FAILED} counts them as failed, {option}={SKIP} passes over them."
+            named = plain(f"{unsure[0].parent.name}/{unsure[0].name}", width=60)
+            more = f" and {len(unsure) - 1} more" if len(unsure) > 1 else ""
+            account.fault(
+                unsure[0].parent, f"{named}{more} hold no result, and are not named like a seed of the recipe", fix
+            )
+        elif self._asked == FAILED:
+            found += unsure
+        passed = [folder for folder in odd if folder not in found and (folder not in unsure or self._asked == SKIP)]
+        for what, folders in (("no seeds by their names, and passed over", passed), ("links passed over", links)):
+            if folders:
+                names = ", ".join(plain(f"{one.parent.name}/{one.name}", width=60) for one in folders[:MOST_NAMED])
+                more = f" and {len(folders) - MOST_NAMED} more" if len(folders) > MOST_NAMED else ""
+                account.note(f"{what}: {names}{more}")
+        return found
+
+    def _folders(self) -> Iterator[Path]:
+        """Folders at the depth of the seeds that hold no result."""
         for root, depth in self._depth.items():
             for folder in sorted(root.glob("/".join("*" * depth))):
-                parts = folder.relative_to(root).parts
-                steps = [root.joinpath(*parts[: i + 1]) for i in range(len(parts))]
-                if (
-                    not folder.is_dir()
-                    or any(part.startswith(".") for part in parts)
-                    or any(map(Path.is_symlink, steps))
-                ):
-                    continue
-                if folder in self._seen or any(seen.is_relative_to(folder) for seen in self._seen):
-                    continue
-                (found if _shape(folder.name) in shapes else passed).append(folder)
-        if passed:
-            names = ", ".join(plain(f"{folder.parent.name}/{folder.name}", width=60) for folder in passed[:MOST_NAMED])
-            more = f" and {len(passed) - MOST_NAMED} more" if len(passed) > MOST_NAMED else ""
-            account.note(f"no seeds by their names, and passed over: {names}{more}")
-        return found
+                hidden = any(part.startswith(".") for part in folder.relative_to(root).parts)
+                held = any(seen.is_relative_to(folder) for seen in self._seen)
+                if folder.is_dir() and not hidden and not held:
+                    yield folder
 
 
 def _shape(name: str) -> str:

@@ -264,6 +264,20 @@ class TestStudiesOnLogs:
         assert left.code == 3
         assert words in left.err
 
+    @pytest.mark.parametrize(
+        ("header", "cells"), [("model_b", "other"), ("model_a", "other"), ("model_a,model_b", "base,tuned")]
+    )
+    def test_half_a_name_is_compared_too(self, gatebook, tmp_path, runs, header, cells):
+        lines = [f"item_id,order,winner,{header}", *(f"{i},AB,A,{cells}" for i in range(20))]
+        lines += [f"{i},AB,A,{',' * header.count(',')}" for i in range(20, 40)] if "," in header else []
+        (tmp_path / "own.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        arguments = ["--data", f"items={runs}", "--data", "judgements=own.csv", "--choose", "filter=strict-match"]
+        left = gatebook(
+            "check", "fine-tune", *arguments, "-p", "candidate=tuned", "-p", "metric=exact_match,strict-match"
+        )
+        assert left.code == 3
+        assert "verdicts on" in left.err
+
     def test_human_labels_may_stand_beside_the_verdicts(self, gatebook, tmp_path, runs):
         lines = ["item_id,order,winner,judge,len_a,len_b,human_winner"]
         for i in range(40):
@@ -289,6 +303,8 @@ class TestStudiesOnLogs:
         beside = json.loads(gatebook(*common, "--data", "judgements=own.csv").out)
         given = json.loads(gatebook(*common, "--data", "judgements=bare.csv", "--data", "human=human.csv").out)
         assert beside["tables"]["judge"] == given["tables"]["judge"]
+        both = gatebook(*common, "--data", "judgements=own.csv", "--data", "human=human.csv")
+        assert "human labels stand beside the verdicts and in --data human. Give them once" in both.err
         (tmp_path / "own.csv").write_text(
             "\n".join(lines).replace("0,BA,A,j,10,20,A", "0,BA,A,j,10,20,B"), encoding="utf-8"
         )

@@ -85,11 +85,20 @@ class TestRecognised:
         assert recognised([tmp_path / name], "attempts") == "tabular"
 
     @pytest.mark.parametrize(
-        "names", ["Name,State,model,item_id,value", "Name,State,seed,score", "run_id,experiment_id,status,seed,score"]
+        ("names", "expected"),
+        [
+            ("Name,seed,score", "tabular"),
+            ("Name,State,seed,score,status", "tabular"),
+            ("run_id,experiment_id,status,seed,score", "tabular"),
+            # the state of a tracker's run would be lost: a crashed run would count as one that passed
+            ("Name,State,seed,score", "wandb"),
+            ("Name,State,model,item_id,value", "wandb"),
+            ("\n\n\nName,State,seed,acc", "wandb"),
+        ],
     )
-    def test_a_table_of_our_own_is_one_whatever_else_it_holds(self, tmp_path, names):
+    def test_a_table_of_our_own_is_one_unless_it_has_a_state_of_runs(self, tmp_path, names, expected):
         (tmp_path / "a.csv").write_text(f"{names}\n", encoding="utf-8")
-        assert recognised([tmp_path / "a.csv"], "reruns") == "tabular"
+        assert recognised([tmp_path / "a.csv"], "reruns") == expected
 
     def test_a_log_of_another_table_is_a_table(self, tmp_path):
         # judgements given where attempts are read: the columns that are missing will be named

@@ -368,16 +368,58 @@ class TestSeveralLogs:
                 "content": [{"type": "text", "text": "x" * 5120 + "..."}, {"type": "text", "text": "(Image)"}],
             }
         ]
+        parts = dict(members(header({"accuracy": 1.0}, items=[1], model="a"), [summary(1, "C", input=cut)]))
+        parts["samples/1_epoch_1.json"] = summary(1, "C", input=whole)
         files = [
-            write_eval(
-                tmp_path / "a.eval",
-                members(header({"accuracy": 1.0}, items=[1], model="a"), [summary(1, "C", input=cut)]),
-            ),
+            write_eval(tmp_path / "a.eval", parts.items()),
             write_json(tmp_path / "b.json", header(items=[1], model="b") | {"samples": [summary(1, "C", input=whole)]}),
         ]
         rows, notes = read("inspect", *files)
         assert len(set(column(rows, "item_hash"))) == 1
         assert not any("paired" in note for note in notes)
+
+    @pytest.mark.parametrize("kind", ["eval", "json"])
+    def test_items_that_differ_behind_the_cut_are_different_items(self, tmp_path, kind):
+        # one long context, the question at its end: a summary holds 5,120 characters of it
+        questions = ["x" * 6000 + f" question {i}" for i in range(3)]
+        files = []
+        for model, order in (("a", (0, 1, 2)), ("b", (2, 0, 1))):
+            whole = [summary(i + 1, "C" if q else "I", input=questions[q]) for i, q in enumerate(order)]
+            head = header({"accuracy": 2 / 3}, items=(1, 2, 3), model=model)
+            path = tmp_path / f"{model}.{kind}"
+            if kind == "json":
+                files.append(write_json(path, head | {"samples": whole}))
+                continue
+            cut = [sample | {"input": sample["input"][:5120] + "...\n(content truncated)"} for sample in whole]
+            parts = [
+                (n, next(w for w in whole if f"/{w['id']}_" in n) if n.startswith("samples/") else v)
+                for n, v in members(head, cut)
+            ]
+            files.append(write_eval(path, parts))
+        rows, _ = read("inspect", *files)
+        by_item = {}
+        for item, value in column(rows, "item_id", "value"):
+            by_item.setdefault(item, set()).add(value)
+        assert sorted(map(sorted, by_item.values())) == [["0"], ["1"], ["1"]]
+
+    def test_items_whose_content_is_not_told_are_paired_by_id_and_said(self, tmp_path):
+        files = []
+        for model in "ab":
+            samples = [{k: v for k, v in sample.items() if k not in {"input", "target"}} for sample in TWO]
+            files.append(write_eval(tmp_path / f"{model}.eval", members(header(HALF, model=model), samples)))
+        rows, notes = read("inspect", *files)
+        assert column(rows, "item_id") == ["1", "2"] * 2
+        assert "items of a.eval and 1 more are paired by id, unverified: their content is not told" in notes
+
+    def test_a_message_and_its_text_are_one_content(self, tmp_path):
+        chat = [{"role": "user", "content": "2 + 2"}]
+        files = [
+            write_eval(tmp_path / "a.eval", members(header(HALF, model="a"), TWO)),
+            write_eval(
+                tmp_path / "b.eval", members(header(HALF, model="b"), [sample | {"input": chat} for sample in TWO])
+            ),
+        ]
+        assert column(read("inspect", *files)[0], "item_id") == ["1", "2"] * 2
 
     def test_two_models_under_one_task_id_are_no_retry(self, tmp_path):
         files = [

@@ -110,6 +110,13 @@ class TestPairing:
         moved = [sample(wrong[i], content=i, acc=0.0) for i in range(3)]
         return [*first, *harness(tmp_path / "b", moved, {"acc,none": 0.0}, model="b")]
 
+    def test_documents_without_a_digest_are_paired_by_id_and_said(self, tmp_path):
+        bare = {name: held for name, held in sample(0, acc=1.0).items() if name != "doc_hash"}
+        files = harness(tmp_path / "a", [sample(0, acc=1.0)], {"acc,none": 1.0}, model="a")
+        files += harness(tmp_path / "b", [bare], {"acc,none": 1.0}, model="b")
+        _, notes = read("lm-eval", *files)
+        assert any(note.endswith("are paired by id, unverified: their content is not told") for note in notes)
+
     def test_ids_that_agree_stay(self, tmp_path):
         rows, notes = read("lm-eval", *self.runs(tmp_path, [0, 1, 2]))
         assert column(rows, "item_id") == ["0", "1", "2"] * 2
@@ -378,10 +385,29 @@ class TestSeeds:
         (tmp_path / "runs" / ".git" / "7").mkdir(parents=True)
         (tmp_path / "runs" / "wandb" / "run-1").mkdir(parents=True)
         (recipe / "4").symlink_to(recipe / "2")
-        rows, notes = read("lm-eval", *files, table="reruns", roots=[tmp_path / "runs"])
+        message = refused(*files, table="reruns", roots=[tmp_path / "runs"])
+        assert "wandb/run-1 hold no result, and are not named like a seed of the recipe" in message
+        assert "--choose folders=failed counts them as failed" in message
+        rows, notes = read("lm-eval", *files, table="reruns", roots=[tmp_path / "runs"], folders="skip")
         assert column(rows, "seed", "status") == [("1", "ok"), ("2", "ok"), ("3", "failed")]
         passed = next(note for note in notes if note.startswith("no seeds by their names"))
         assert passed.endswith("bert/__pycache__, bert/checkpoints, bert/logs, wandb/run-1")
+        assert "links passed over: bert/4" in notes
+        rows, _ = read("lm-eval", *files, table="reruns", roots=[tmp_path / "runs"], folders="failed")
+        assert column(rows, "model", "seed", "status")[-1] == ("wandb", "run-1", "failed")
+
+    def test_a_pattern_does_not_show_runs_that_left_nothing(self, tmp_path):
+        files = self.folder(tmp_path)
+        _, notes = read("lm-eval", *files, table="reruns", roots=[])
+        assert "files and patterns do not show training runs that left no result: give their folder" in notes
+
+    def test_one_recipe_in_two_folders_is_refused(self, tmp_path):
+        files = []
+        for name, seed in (("e1", "1"), ("e2", "2")):
+            path = tmp_path / name / "lora" / seed / f"results_{DATE}.json"
+            files.append(write_json(path, results({"acc,none": 0.5})))
+        message = refused(*files, table="reruns", roots=[tmp_path / "e1", tmp_path / "e2"])
+        assert "the recipe lora lies in two folders" in message
 
     def test_results_at_two_depths_are_refused(self, tmp_path):
         files = self.folder(tmp_path)

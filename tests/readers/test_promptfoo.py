@@ -94,13 +94,18 @@ class TestRepeats:
         files = []
         for i in (1, 2):
             path = promptfoo(tmp_path / f"{i}.json", [row("a", output=str(i))])
-            path.write_text(path.read_text().replace('"eval-1"', f'"eval-{i}"'), encoding="utf-8")
+            text = path.read_text().replace('"eval-1"', f'"eval-{i}"').replace('"id-a-', f'"id-{i}-a-')
+            path.write_text(text, encoding="utf-8")
             files.append(path)
         assert column(read("promptfoo", *files)[0], "attempt") == ["1", "2"]
 
     def test_one_evaluation_in_two_files_is_refused(self, tmp_path):
         files = [promptfoo(tmp_path / f"{i}.json", [row("a")]) for i in (1, 2)]
         assert "2.json: is the same evaluation as 1.json" in refused(*files)
+
+    def test_json_and_json_lines_of_one_evaluation_are_no_repeats(self, tmp_path):
+        files = [promptfoo(tmp_path / "out.json", [row("a")]), write_lines(tmp_path / "out.jsonl", [row("a")])]
+        assert "out.jsonl: is the same evaluation as out.json" in refused(*files)
 
     def test_one_cached_answer_a_test_is_no_copy(self, tmp_path):
         rows, _ = read("promptfoo", promptfoo(tmp_path / "out.json", [row("a", cached=True), row("b", cached=True)]))

@@ -126,22 +126,22 @@ def same_pair(given: Input | None, test_set: TestSet) -> None:
     InputError
         With the systems and the way out.
     """
-    if given is None or not {"model_a", "model_b"} <= set(given.frame.columns):
+    if given is None or not {"model_a", "model_b"} & set(given.frame.columns):
         return
-    pairs = [
-        pair for pair in dict.fromkeys(zip(given.frame["model_a"], given.frame["model_b"], strict=True)) if any(pair)
-    ]
-    shown = [f"{plain(a, width=60)} against {plain(b, width=60)}" for a, b in pairs]
+    one, other = (given.frame[name] if name in given.frame else [None] * given.rows for name in ("model_a", "model_b"))
+    pairs = list(dict.fromkeys(zip(one, other, strict=True)))
+    if not any(any(pair) for pair in pairs):
+        return
+    shown = [f"{plain(a or 'no name', width=60)} against {plain(b or 'no name', width=60)}" for a, b in pairs]
     if len(pairs) > 1:
         what = f"verdicts on {len(pairs)} pairs of systems: {', '.join(shown[:3])}"
-        raise InputError(
-            Fault(file="judgements", what=what, fix="Pick one: --choose judgements.baseline=NAME, or filter: in -f.")
-        )
-    for a, b in pairs:
-        if b != test_set.candidate or a not in test_set.baselines:
-            what = f"verdicts on {shown[0]}; the candidate is {plain(test_set.candidate, width=60)}"
-            fix = "B must be the candidate and A a baseline: --choose judgements.baseline=NAME, or values: {model_b: {OLD: NEW}} in -f."
-            raise InputError(Fault(file="judgements", what=what, fix=fix))
+        fix = "Pick one: --choose judgements.baseline=NAME, or filter: in -f."
+        raise InputError(Fault(file="judgements", what=what, fix=fix))
+    a, b = pairs[0]
+    if b not in {None, test_set.candidate} or a not in {None, *test_set.baselines}:
+        what = f"verdicts on {shown[0]}; the candidate is {plain(test_set.candidate, width=60)}"
+        fix = "B must be the candidate and A a baseline: --choose judgements.baseline=NAME, or values: {model_b: {OLD: NEW}} in -f."
+        raise InputError(Fault(file="judgements", what=what, fix=fix))
 
 
 def judges_of(given: Input | None, human: Input | None, params: Params) -> list[Judge]:
@@ -149,6 +149,9 @@ def judges_of(given: Input | None, human: Input | None, params: Params) -> list[
     if given is None:
         return []
     frame = given.frame
+    if human is not None and _labels(frame):
+        what = "human labels stand beside the verdicts and in --data human"
+        raise InputError(Fault(file="human", what=what, fix="Give them once."))
     names = frame["judge"] if "judge" in frame else pd.Series("judge", index=frame.index)
     labels = _labels(frame) if human is None else dict(zip(human.frame["item_id"], human.frame["winner"], strict=True))
     return [_judge(str(name), rows, labels, params) for name, rows in frame.groupby(names, sort=True)]
