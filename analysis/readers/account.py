@@ -147,6 +147,25 @@ class Account:
             self.note(f"stated and found again: {cut(agreed)}")
 
 
+def told_apart(runs: Sequence[tuple[str, str, str]]) -> list[str]:
+    """What tells the settings of every run from others of its arm: the date of the first run of them, nothing where all agree.
+
+    Parameters
+    ----------
+    runs
+        Arm, settings and date of every run.
+
+    >>> told_apart([("m", "0-shot", "May"), ("m", "5-shot", "April"), ("m", "5-shot", "June"), ("n", "0-shot", "May")])
+    ['May', 'April', 'April', '']
+    """
+    first: dict[str, dict[str, str]] = {}
+    for arm, settings, date in sorted(runs, key=lambda run: run[2]):
+        held = first.setdefault(arm, {})
+        twin = f" #{len(held) + 1}" if date in held.values() else ""
+        held.setdefault(settings, date + twin)
+    return [first[arm][settings] if len(first[arm]) > 1 else "" for arm, settings, _ in runs]
+
+
 def distinct_names(files: Sequence[Path]) -> dict[Path, str]:
     """The last parts of every path that no other path ends in, the same from wherever they are looked at.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import plain
-from analysis.readers.account import Account
+from analysis.readers.account import Account, told_apart
 from analysis.readers.canonical import Rows
 from analysis.readers.choices import APART, SETTINGS_KEY, Again, Choices
 from analysis.readers.inspect_file import LOGS, Log, read_log
@@ -123,17 +123,9 @@ def _offsets(logs: Sequence[Log], account: Account) -> list[tuple[Log, int]]:
 
 
 def _told_apart(logs: Sequence[Log]) -> list[Log]:
-    """Every log with the time of the first run of its settings in the model's name, where a model has several."""
-    first: dict[tuple[str, str], dict[str, str]] = {}
-    for log in sorted(logs, key=lambda log: log.created):
-        held = first.setdefault((log.model, text(log.eval.get("task"))), {})
-        twin = f" #{len(held) + 1}" if log.created[0] in held.values() else ""
-        held.setdefault(repr(log.settings()), log.created[0] + twin)
-    out = []
-    for log in logs:
-        times = first[log.model, text(log.eval.get("task"))]
-        out.append(replace(log, apart=times[repr(log.settings())]) if len(times) > 1 else log)
-    return out
+    """Every log with what tells its settings from others of its model, in the model's name."""
+    runs = [(f"{log.model}\n{text(log.eval.get('task'))}", repr(log.settings()), log.created[0]) for log in logs]
+    return [replace(log, apart=apart) for log, apart in zip(logs, told_apart(runs), strict=True)]
 
 
 def _check(log: Log, account: Account) -> None:

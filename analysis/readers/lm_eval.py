@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import plain
-from analysis.readers.account import Account
+from analysis.readers.account import Account, told_apart
 from analysis.readers.canonical import Rows
 from analysis.readers.choices import APART, SETTINGS_KEY, Again, Choices
 from analysis.readers.files import DataFile
@@ -336,19 +336,10 @@ def _numbered(files: Sequence[Samples], account: Account) -> list[Samples]:
 
 
 def _told_apart(files: Sequence[Samples]) -> list[Samples]:
-    """Every file with the date of the first run of its settings, where a model has several."""
-    first: dict[tuple[str, str], dict[str, str]] = {}
-    for file in sorted(files, key=lambda file: file.date):
-        if file.results is not None:
-            held = first.setdefault((file.arm, file.task), {})
-            twin = f" #{len(held) + 1}" if file.date in held.values() else ""
-            held.setdefault(repr(file.results.settings(file.task)), file.date + twin)
-    return [
-        replace(file, apart=dates[repr(file.results.settings(file.task))])
-        if file.results is not None and len(dates := first[file.arm, file.task]) > 1
-        else file
-        for file in files
-    ]
+    """Every file with what tells its settings from others of its model."""
+    settings = [repr(file.results.settings(file.task)) if file.results else "" for file in files]
+    runs = [(f"{file.arm}\n{file.task}", held, file.date) for file, held in zip(files, settings, strict=True)]
+    return [replace(file, apart=apart) for file, apart in zip(files, told_apart(runs), strict=True)]
 
 
 def _records(data: DataFile) -> Iterator[tuple[str, Any]]:
