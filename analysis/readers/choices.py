@@ -123,9 +123,8 @@ class Choices:
                 first = next(iter(self._reachable(position)))
                 named = first.isprintable() and " " not in first and "'" not in first
                 choice = f"--choose {self._prefix}{key}={first if named else '…'}"
-                more = (
-                    "" if self._prefix else " (or a list in -f, or all)"
-                )  # what a study cannot hold apart stands twice there
+                # what a study cannot hold apart would stand twice there
+                more = "" if self._prefix else " (or a list in -f, or all)"
                 out.append(Fault(file=files, what=what, fix=f"Say which is meant: {choice}{more}."))
         return out
 

@@ -106,7 +106,7 @@ def _survived(source: Any) -> None:
     data = source.getvalue() if isinstance(source, io.BytesIO) else b""
     name = "-" if isinstance(source, io.BytesIO) else str(source)
     done = subprocess.run(
-        [sys.executable, "-I", "-c", TRIAL, name], input=data, capture_output=True, timeout=TRIAL_SECONDS, check=False
+        [sys.executable, "-P", "-c", TRIAL, name], input=data, capture_output=True, timeout=TRIAL_SECONDS, check=False
     )
     if done.stdout != b"sound":
         raise OSError("it is damaged")

@@ -72,7 +72,7 @@ class Log:
     @property
     def created(self) -> tuple[str, str]:
         """Sorting key by time."""
-        return text(self.eval.get("created")), str(self.path)
+        return text(self.eval.get("created")), str(self.path.resolve())
 
     @property
     def scores(self) -> Sequence[Any]:
@@ -149,18 +149,31 @@ def _with_whole_inputs(
     path: Path, samples: Sequence[Mapping[str, Any]], members: Sequence[str], archive: Container, account: Account
 ) -> list[Mapping[str, Any]]:
     """The summaries with their inputs whole: where a summary cut one, or holds no picture, it comes from the sample itself."""
-    if not any(_is_cut(sample.get(key)) for sample in samples for key in ASKED):
+    if not any(map(_is_short, samples)):
         return list(samples)
     if sum(archive.members[name].file_size for name in members) > WHOLE_LIMIT:
         account.note(
             f"inputs of {account.named(path)} are cut in its summaries: its items are paired by id, unverified"
         )
-        return [{key: held for key, held in sample.items() if key not in ASKED} for sample in samples]
+        return [_untold(sample) if _is_short(sample) else sample for sample in samples]
     whole: dict[tuple[str, str], Mapping[str, Any]] = {}
     for name in members:
         held = mapping(loads(path, archive.read(name), plain(name)))
         whole[text(held.get("id")), text(held.get("epoch"))] = {key: held.get(key) for key in ASKED}
-    return [{**sample, **whole.get((text(sample.get("id")), text(sample.get("epoch"))), {})} for sample in samples]
+    found = [whole.get((text(sample.get("id")), text(sample.get("epoch")))) for sample in samples]
+    return [
+        {**sample, **own} if own else _untold(sample) if _is_short(sample) else sample
+        for sample, own in zip(samples, found, strict=True)
+    ]
+
+
+def _is_short(sample: Mapping[str, Any]) -> bool:
+    return any(_is_cut(sample.get(key)) for key in ASKED)
+
+
+def _untold(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """A sample without its content, of which only a part is known."""
+    return {key: held for key, held in sample.items() if key not in ASKED}
 
 
 def _is_cut(asked: Any) -> bool:

@@ -197,7 +197,8 @@ class _Run:
         if not document:
             account.fault(file.path, "the sample has no doc_id", "The line may be cut short.", place)
         if account.ask.contents and not digest:
-            account.fault(file.path, "ids do not agree between the files, and this sample has no doc_hash", "", place)
+            what = "ids do not agree between the files, and this sample has no doc_hash"
+            account.fault(file.path, what, "Log it with a newer harness, or leave the file out.", place)
         self.pairing.saw(file.path, file.task, document, digest)
         stated = sample.get("metrics")
         names = [text(name) for name in stated] if isinstance(stated, list) else [n for n in sample if is_metric(n)]
@@ -317,7 +318,7 @@ def _numbered(files: Sequence[Samples], account: Account) -> list[Samples]:
     for file in _told_apart(files) if account.ask.choose.get(SETTINGS_KEY) == APART else files:
         arms.setdefault((file.arm, file.task), []).append(file)
     for (model, task), arm in arms.items():
-        runs = sorted(arm, key=lambda file: (file.date, str(file.path)))
+        runs = sorted(arm, key=lambda file: (file.date, str(file.path.resolve())))
         first = runs[0].results
         for other in (run.results for run in runs[1:]):
             if first is None or other is None:

@@ -5,7 +5,6 @@ A is always the baseline and B the candidate, whatever their places were. A judg
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,12 +16,13 @@ from analysis.readers.canonical import Rows
 from analysis.readers.choices import Choices
 from analysis.readers.json_records import loads
 from analysis.readers.lines import text_lines, whole_text
+from analysis.readers.pairing import content_digest
 from analysis.readers.raw import STRETCH, RawTable, cell_text, data_suffix
 from analysis.readers.values import items, number, record, score_cell, text
 from analysis.schema import is_missing
 
 COLUMNS = ("item_id", "order", "winner", "judge")
-PREFERRED = {1.0: "a", 2.0: "b", 1.5: "tie", 0.0: "tie"}
+PREFERRED: dict[float | None, str] = {1.0: "a", 2.0: "b", 1.5: "tie", 0.0: "tie"}
 LABELS = {"A>>B": "first", "A>B": "first", "A=B": "tie", "B=A": "tie", "B>A": "second", "B>>A": "second"}
 
 
@@ -42,15 +42,10 @@ def alpaca_eval(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
                 continue
             graded += score is not None and score not in PREFERRED
             failed = not isinstance(preference, bool) and is_missing(cell_text(preference))
-            content = f"{text(held.get('dataset'))}\n{text(held.get('instruction'))}"
             cells = {
-                "item_id": hashlib.sha256(content.encode(errors="backslashreplace")).hexdigest()[:16],
+                "item_id": content_digest([text(held.get("dataset")), text(held.get("instruction"))])[:16],
                 "order": "AB",
-                "winner": "fail"
-                if failed
-                else PREFERRED.get(score, "")
-                if score in PREFERRED
-                else cell_text(preference),
+                "winner": "fail" if failed else PREFERRED.get(score, cell_text(preference)),
                 "judge": judge,
                 "model_a": a,
                 "model_b": b,
@@ -156,14 +151,14 @@ def fastchat_single(paths: Sequence[Path], account: Account) -> Iterator[RawTabl
 
 def arena_hard(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per game: the baseline stands first in the first game and second in the second. ``>>`` counts once, as ``>``."""
-    choices = Choices(account.ask, judge="judge", candidate="candidate")
+    choices = Choices(account.ask, judge="judge", baseline="baseline", candidate="candidate")
     for path in paths:
         rows = Rows(path, account.named(path))
         for place, held in _records(path, account):
             judge = _judge(held.get("judge")) or path.parent.name
             a, b = text(held.get("baseline")) or "baseline", text(held.get("model"))
-            choices.saw(judge, b, score=None)
-            if not choices.wants(judge, b):
+            choices.saw(judge, a, b, score=None)
+            if not choices.wants(judge, a, b):
                 continue
             _named_both(account, path, place, a, b)
             if not items(held.get("games")):

@@ -6,7 +6,6 @@ a provider, or a provider with a prompt where several prompts were chosen.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from analysis.readers.canonical import Rows
 from analysis.readers.choices import Choices
 from analysis.readers.json_records import loads
 from analysis.readers.lines import text_lines, whole_text
+from analysis.readers.pairing import content_digest
 from analysis.readers.raw import RawTable, cell_text, data_suffix
 from analysis.readers.values import items, mapping, number, record, score_cell, text
 
@@ -87,7 +87,7 @@ class _Row:
         self.cached = self.response.get("cached") is True
         test = mapping(held.get("testCase"))
         content = [held.get("vars") or test.get("vars"), test.get("description"), test.get("assert")]
-        self.digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+        self.digest = content_digest([json.dumps(content, sort_keys=True, default=str)])
         self.item = self.digest[:16]
         self.grading = mapping(held.get("gradingResult"))
 

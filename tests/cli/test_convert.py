@@ -310,7 +310,7 @@ class TestStudiesOnLogs:
         )
         assert "two human labels of item '0'" in gatebook(*common, "--data", "judgements=own.csv").err
 
-    def test_verdicts_on_several_pairs_are_refused(self, gatebook, tmp_path, runs):
+    def test_verdicts_on_several_pairs_are_asked_about_and_refused(self, gatebook, tmp_path, runs):
         held = [
             {"uid": str(i), "judge": "j", "model": "tuned", "baseline": base, "games": [{"score": "B>A"}]}
             for i, base in enumerate(["base", "o3"] * 20)
@@ -324,10 +324,13 @@ class TestStudiesOnLogs:
             "--choose",
             "filter=strict-match",
         ]
-        left = gatebook(
-            "check", "fine-tune", *arguments, "-p", "candidate=tuned", "-p", "metric=exact_match,strict-match"
-        )
-        assert "verdicts on 2 pairs of systems: base against tuned, o3 against tuned" in left.err
+        arguments += ["-p", "candidate=tuned", "-p", "metric=exact_match,strict-match"]
+        asked = gatebook("check", "fine-tune", *arguments)
+        assert "holds 2 baselines: base (20 rows), o3 (20 rows)" in asked.err
+        assert "--choose judgements.baseline=base." in asked.err
+        both = gatebook("check", "fine-tune", *arguments, "--choose", "judgements.baseline=all")
+        assert "verdicts on 2 pairs of systems: base against tuned, o3 against tuned" in both.err
+        assert gatebook("check", "fine-tune", *arguments, "--choose", "judgements.baseline=base").code == 0
 
     def test_a_question_about_another_input_names_it(self, gatebook, tmp_path, runs):
         from tests.readers.test_pairwise import pair

@@ -402,6 +402,17 @@ class TestSeveralLogs:
             by_item.setdefault(item, set()).add(value)
         assert sorted(map(sorted, by_item.values())) == [["0"], ["1"], ["1"]]
 
+    def test_a_cut_input_without_its_sample_is_no_content(self, tmp_path):
+        cut = [sample | {"input": "x" * 5120 + "...\n(content truncated)"} for sample in TWO]
+        files = []
+        for model in "ab":
+            parts = [part for part in members(header(HALF, model=model), cut) if not part[0].startswith("samples/")]
+            chunks = [(f"samples/{i}_epoch_1/chunk.json", {}) for i in (1, 2)]  # as newer logs may divide a sample
+            files.append(write_eval(tmp_path / f"{model}.eval", [*chunks, *parts]))
+        rows, notes = read("inspect", *files)
+        assert column(rows, "item_id", "item_hash") == [("1", ""), ("2", "")] * 2
+        assert any("are paired by id, unverified" in note for note in notes)
+
     def test_items_whose_content_is_not_told_are_paired_by_id_and_said(self, tmp_path):
         files = []
         for model in "ab":
