@@ -308,7 +308,9 @@ class TestStudiesOnLogs:
         (tmp_path / "own.csv").write_text(
             "\n".join(lines).replace("0,BA,A,j,10,20,A", "0,BA,A,j,10,20,B"), encoding="utf-8"
         )
-        assert "two human labels of item '0'" in gatebook(*common, "--data", "judgements=own.csv").err
+        assert (
+            "1 item with two values of human_winner, '0' first" in gatebook(*common, "--data", "judgements=own.csv").err
+        )
 
     def test_verdicts_on_several_pairs_are_asked_about_and_refused(self, gatebook, tmp_path, runs):
         held = [

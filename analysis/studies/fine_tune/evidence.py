@@ -36,7 +36,7 @@ from analysis.stats import (
 
 from .comparisons import Comparison
 from .parameters import Params
-from .systems import DEFAULT_METRIC, Floats, Scores, TestSet, same_items, score_table
+from .systems import DEFAULT_METRIC, Floats, Scores, TestSet, label_of_item, same_items, score_table
 
 LABEL_SCORE = {"a": 0.0, "b": 1.0, "tie": 0.5}
 NEITHER = 0.5
@@ -158,16 +158,8 @@ def judges_of(given: Input | None, human: Input | None, params: Params) -> list[
 
 
 def _labels(judgements: pd.DataFrame) -> dict[str, str]:
-    """Human labels that stand beside the verdicts; refused where the rows of an item disagree."""
-    if "human_winner" not in judgements:
-        return {}
-    given = judgements.loc[judgements["human_winner"] != "", ["item_id", "human_winner"]].drop_duplicates()
-    twice = given[given["item_id"].duplicated()]
-    if len(twice):
-        what = f"two human labels of item {plain(repr(twice['item_id'].iloc[0]), width=60)}"
-        fix = "Give every row of an item the same, or the labels as --data human=PATH."
-        raise InputError(Fault(file="judgements", place="column human_winner", what=what, fix=fix))
-    return dict(zip(given["item_id"], given["human_winner"], strict=True))
+    """Human labels that stand beside the verdicts."""
+    return label_of_item(judgements, "human_winner", "judgements") if "human_winner" in judgements else {}
 
 
 def operations_of(test_set: TestSet, params: Params) -> list[Operations]:

@@ -365,13 +365,23 @@ def _optional(frame: pd.DataFrame, name: str, order: Sequence[str]) -> Texts | N
 
 
 def _per_item(frame: pd.DataFrame, name: str, order: Sequence[str]) -> Texts:
-    """One label per item; refused where its rows disagree."""
+    labels = label_of_item(frame, name, "items")
+    return np.array([labels.get(item, "") for item in order], dtype=object)
+
+
+def label_of_item(frame: pd.DataFrame, name: str, file: str) -> dict[str, str]:
+    """The one text that a column holds for every item; items without one are left out.
+
+    Raises
+    ------
+    InputError
+        When the rows of an item disagree.
+    """
     pairs = frame.loc[frame[name] != "", ["item_id", name]].drop_duplicates()
     twice = pairs[pairs["item_id"].duplicated()]
     if len(twice):
         what = f"{plural(len(twice), 'item')} with two values of {plain(name)}, {plain(repr(twice['item_id'].iloc[0]), width=60)} first"
         raise InputError(
-            Fault(file="items", place=f"column {plain(name)}", what=what, fix="Give every row of an item the same.")
+            Fault(file=file, place=f"column {plain(name)}", what=what, fix="Give every row of an item the same.")
         )
-    labels = dict(zip(pairs["item_id"], pairs[name], strict=True))
-    return np.array([labels.get(item, "") for item in order], dtype=object)
+    return dict(zip(pairs["item_id"], pairs[name], strict=True))
