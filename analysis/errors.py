@@ -10,6 +10,9 @@
     └── ReportError           4   the report could not be made
         ├── MissingProgram        something optional is not installed
         ├── ExecutionError        the notebook did not run to its end
+        │   ├── TimedOut              a cell, the report or the batch was over its time limit
+        │   ├── KernelDied            the process that ran the cells ended by itself
+        │   └── Incomplete            it ended as if all were well, without what it should have left
         └── RenderError           the page or the PDF could not be made
 """
 
@@ -130,6 +133,18 @@ class MissingProgram(ReportError):
 
 class ExecutionError(ReportError):
     """The notebook did not run to its end."""
+
+
+class TimedOut(ExecutionError):
+    """A cell, the report or the batch was over its time limit."""
+
+
+class KernelDied(ExecutionError):
+    """The process that ran the cells ended by itself."""
+
+
+class Incomplete(ExecutionError):
+    """The run ended as if all were well, without what it should have left."""
 
 
 class RenderError(ReportError):

@@ -16,7 +16,7 @@ from analysis.readers.account import Account
 from analysis.readers.choices import Ask
 from analysis.readers.files import Advance
 from analysis.readers.formats import TABULAR, read_format, recognised
-from analysis.readers.paths import expand
+from analysis.readers.paths import expand, local
 from analysis.readers.raw import RawTable, joined, renamed
 from analysis.readers.tabular import raw_tables
 from analysis.reconciliation import counted, line
@@ -88,7 +88,7 @@ def read(
     Parameters
     ----------
     paths
-        Each a file, a folder (its data files in name order, at any depth) or a glob pattern.
+        Each a file, a folder (its data files in name order, at any depth), a glob pattern, or the fsspec address of one.
     schema
         What the table must hold.
     layout
@@ -103,7 +103,7 @@ def read(
     InputError
         Every fault of all files, each with file, line, column, value and the way out.
     """
-    layout, demanded, given = layout or Layout(), demanded or Demanded(), list(paths)
+    layout, demanded, given = layout or Layout(), demanded or Demanded(), local(paths)
     files = expand(given)
     name = log_format(files, schema, layout)
     if name == TABULAR:

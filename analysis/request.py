@@ -15,6 +15,7 @@ from analysis.errors import Fault, InputError, ParameterError, UsageError, raise
 from analysis.layouts import Layout
 from analysis.parameters import Given, from_option
 from analysis.readers.paths import expand
+from analysis.readers.remote import check, is_address
 from analysis.rules import Rule
 from analysis.study import Study, parse_layouts
 
@@ -68,7 +69,9 @@ def resolve(
     for text in data:
         collected(_add_path, study, text, paths)
     for named in paths.values():
-        collected(expand, named)
+        for address in filter(is_address, named):
+            collected(check, address)
+        collected(_expand_here, named)
     given: list[Given] = []
     raw_layouts: dict[str, dict[str, Any]] = {}
     for name in files:
@@ -94,6 +97,13 @@ def resolve(
         rule=rule_read,
         label=label,
     )
+
+
+def _expand_here(named: Sequence[str]) -> None:
+    """Find what is meant by paths; an address is asked for when it is read."""
+    here = [path for path in named if not is_address(path)]
+    if here:
+        expand(here)
 
 
 def _add_path(study: Study, text: str, paths: dict[str, list[str]]) -> None:

@@ -111,8 +111,10 @@ def ask(
 def progress(paths: Sequence[str], *, shown: bool) -> Iterator[Callable[[int], None]]:
     """A bar over the bytes of the files, on a terminal and where reading takes a while; nothing otherwise."""
     from analysis.readers.paths import expand
+    from analysis.readers.remote import is_address
 
-    if not shown or not sys.stderr.isatty():
+    paths = [path for path in paths if not is_address(path)]
+    if not paths or not shown or not sys.stderr.isatty():
         yield lambda _count: None
         return
     size = sum(file.stat().st_size for file in expand(paths))

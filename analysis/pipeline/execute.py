@@ -7,11 +7,7 @@ import contextlib
 import copy
 import json
 import logging
-import os
-import shutil
 import signal
-import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,19 +16,27 @@ from typing import Any, TextIO
 
 import nbformat
 import papermill
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import ensure_event_loop
-from nbclient.exceptions import DeadKernelError
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
-from analysis import ONE_THREAD
-from analysis.errors import ExecutionError, Fault, ParameterError, close_match, plain, raise_all
+from analysis.errors import (
+    ExecutionError,
+    Fault,
+    Incomplete,
+    KernelDied,
+    ParameterError,
+    TimedOut,
+    close_match,
+    plain,
+    raise_all,
+)
+from analysis.pipeline import kernels
 from analysis.pipeline.normalise import INJECTED, PARAMETERS
 
-SOCKET_ROOM = 80  # a unix socket path holds about 100 bytes, and the kernel adds a name
+PARTIAL = "partial.ipynb"  # what a run that failed had reached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +127,9 @@ def execute(
     folder: Path,
     log: Path,
     timeout: float | None,
+    cell_timeout: float | None = None,
     progress: bool,
+    spare: kernels.Spare | None = None,
 ) -> nbformat.NotebookNode:
     """Run every cell in a fresh kernel of this interpreter, with ``folder`` as its working directory.
 
@@ -135,10 +141,12 @@ def execute(
         What messages call it: the report's key.
     log
         Gets papermill's log; the partial notebook of a failed run lies beside it.
-    timeout
-        Seconds for the whole notebook; None for no limit.
+    timeout, cell_timeout
+        Seconds for the whole notebook and for each cell; None for no limit.
     progress
         Whether to draw a progress bar on stderr.
+    spare
+        A forked process that becomes the kernel; None to start one.
 
     Returns
     -------
@@ -148,18 +156,18 @@ def execute(
     Raises
     ------
     ExecutionError
-        Naming the report, the cell and the reason: an error, a dead kernel, the time limit, or a cell that never ran.
+        Naming the report, the cell and the reason: an error, a dead kernel, a time limit, or a cell that never ran.
     """
-    partial = folder / "partial.ipynb"
-    kernels: list[AsyncKernelManager] = []
+    partial = folder / PARTIAL
+    started = kernels.Started()
     late = threading.Event()
 
     def stop() -> None:
         late.set()
-        _kill(kernels)
+        started.kill()
 
     watchdog = threading.Timer(timeout or 0, stop)
-    with _sockets() as sockets, _logged(log) as noise, _own_loop():
+    with kernels.socket_folder() as sockets, _logged(log) as noise, _own_loop():
         if timeout is not None:
             watchdog.start()
         try:
@@ -169,20 +177,25 @@ def execute(
                 kernel_name="python3",
                 progress_bar=progress,
                 log_output=True,
-                kernel_manager_class=_kernel_class(kernels, sockets, noise, late),
+                execution_timeout=cell_timeout,
+                kernel_manager_class=kernels.manager(started, sockets, noise, late, spare),
                 resources={"metadata": {"path": str(folder)}},
             )
         except PapermillExecutionError as error:
             raise ExecutionError(_cell_fault(name, error)) from error
+        except CellTimeoutError as error:
+            raise TimedOut(_limit_fault(name, partial, f"a cell's time limit of {cell_timeout:g} s")) from error
         except RuntimeError as error:  # of the client: the kernel did not answer, or died
-            if not late.is_set() and not isinstance(error, DeadKernelError):
-                raise ExecutionError(Fault(file=name, what=f"the kernel did not start: {plain(error)}")) from error
-            raise ExecutionError(_death_fault(name, partial, timeout if late.is_set() else None)) from error
+            if late.is_set():
+                raise TimedOut(_limit_fault(name, partial, f"the time limit of {timeout:g} s")) from error
+            if not isinstance(error, DeadKernelError):
+                raise KernelDied(Fault(file=name, what=f"the kernel did not start: {plain(error)}")) from error
+            raise KernelDied(_death_fault(name, partial, started)) from error
         finally:
             watchdog.cancel()
-            _kill(kernels)
+            started.kill()
     if late.is_set():
-        raise ExecutionError(_death_fault(name, partial, timeout))
+        raise TimedOut(_limit_fault(name, partial, f"the time limit of {timeout:g} s"))
     _complete(done, name)
     partial.unlink(missing_ok=True)
     return done
@@ -196,7 +209,7 @@ def _complete(notebook: nbformat.NotebookNode, name: str) -> None:
         failed = any(output.output_type == "error" for output in cell.outputs)
         if cell.execution_count is None or failed:
             what = "holds an error" if failed else "did not run, though the run ended as if it had"
-            raise ExecutionError(
+            raise Incomplete(
                 Fault(file=name, place=f"cell {number} ({cell.id})", what=what, fix="A cell may have left the kernel.")
             )
 
@@ -225,52 +238,6 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, list):
         return len(one) == len(other) and all(map(_same, one, other))
     return bool(one == other)
-
-
-def _kernel_class(
-    started: list[AsyncKernelManager], sockets: Path | None, noise: TextIO, late: threading.Event
-) -> type[AsyncKernelManager]:
-    """A manager of kernels that run this interpreter, and no other that happens to be registered.
-
-    What the kernel process itself prints, such as its complaints when it is stopped, goes into ``noise``; a kernel that
-    starts when it is ``late`` already is killed at once.
-    """
-    # compiled modules are worth keeping in a kernel's lifetime of imports, whatever the parent was told
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    # one thread of linear algebra, here as in the command: sums in the same order give the same bytes
-    environment = {**ONE_THREAD, **environment}
-
-    class OwnKernel(AsyncKernelManager):
-        @property
-        def kernel_spec(self) -> KernelSpec:
-            return KernelSpec(
-                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-                display_name="Python 3",
-                language="python",
-            )
-
-        async def _async_start_kernel(self, **kwargs: Any) -> None:
-            started.append(self)
-            if sockets is not None:
-                self.transport, self.ip = "ipc", str(sockets / "k")
-                self.connection_file = str(sockets / "connection.json")
-            await super()._async_start_kernel(**{**kwargs, "env": environment, "stdout": noise, "stderr": noise})
-            if late.is_set():
-                _kill(started)
-
-        start_kernel = _async_start_kernel
-
-    return OwnKernel
-
-
-@contextlib.contextmanager
-def _sockets() -> Iterator[Path | None]:
-    """A short folder of its own for the sockets of one kernel; None where unix sockets do not fit."""
-    folder = Path(tempfile.mkdtemp(prefix="gatebook-"))
-    try:
-        yield folder if os.name == "posix" and len(str(folder)) < SOCKET_ROOM else None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -310,15 +277,6 @@ def _own_loop() -> Iterator[None]:
             loop.close()
 
 
-def _kill(kernels: list[AsyncKernelManager]) -> None:
-    """Kill the kernels and whatever they started: each leads a process group of its own."""
-    for kernel in kernels:
-        pid = getattr(kernel.provisioner, "pid", None) if kernel.provisioner else None
-        if pid and hasattr(os, "killpg"):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
-
-
 def _cell_fault(name: str, error: PapermillExecutionError) -> Fault:
     last = plain(f"{error.ename}: {error.evalue}", width=400)
     shadowed = error.ename in {"ModuleNotFoundError", "ImportError"} and "analysis" in error.evalue
@@ -330,15 +288,38 @@ def _cell_fault(name: str, error: PapermillExecutionError) -> Fault:
     )
 
 
-def _death_fault(name: str, partial: Path, timeout: float | None) -> Fault:
-    place = "before the first cell"
-    if partial.exists():
-        cells = nbformat.read(partial, as_version=4).cells
-        # the status says "completed" of a cell whose kernel died; only the cells never reached have no start
-        begun = [i for i, cell in enumerate(cells) if cell.metadata.get("papermill", {}).get("start_time")]
-        place = f"cell {begun[-1] + 1} ({cells[begun[-1]].id})" if begun else place
-    if timeout is not None:
-        return Fault(
-            file=name, place=place, what=f"stopped after the time limit of {timeout:g} s", fix="Raise --timeout."
-        )
-    return Fault(file=name, place=place, what="the kernel died", fix="It may have run out of memory; see log.txt.")
+def last_begun(notebook: nbformat.NotebookNode) -> int | None:
+    """The index of the last cell that was begun; the status says "completed" of a cell whose kernel died."""
+    begun = [i for i, cell in enumerate(notebook.cells) if cell.metadata.get("papermill", {}).get("start_time")]
+    return begun[-1] if begun else None
+
+
+def _place(partial: Path) -> str:
+    notebook = nbformat.read(partial, as_version=4) if partial.exists() else nbformat.v4.new_notebook()
+    index = last_begun(notebook)
+    return "before the first cell" if index is None else f"cell {index + 1} ({notebook.cells[index].id})"
+
+
+def _limit_fault(name: str, partial: Path, limit: str) -> Fault:
+    fix = "Raise --timeout or --cell-timeout."
+    return Fault(file=name, place=_place(partial), what=f"stopped after {limit}", fix=fix)
+
+
+def _death_fault(name: str, partial: Path, started: kernels.Started) -> Fault:
+    code = started[-1].poll() if started else None
+    fix = "See log.txt."
+    what = "the kernel died"
+    if code is not None and code < 0:
+        what += f" ({_signal_name(-code)})"
+        cause = {9: "the system may have run out of memory", 11: "a compiled library may have crashed"}.get(-code)
+        fix = f"{cause[0].upper()}{cause[1:]}; see log.txt." if cause else fix
+    elif code is not None:
+        what += f" (exit code {code})"
+    return Fault(file=name, place=_place(partial), what=what, fix=fix)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -19,6 +19,7 @@ from analysis.errors import ExecutionError, Fault, GatebookError, plain
 from analysis.pipeline import execute, html, normalise, pdf, provenance, quarto
 from analysis.present.format import slug
 from analysis.readers.paths import expand
+from analysis.readers.remote import is_address
 from analysis.request import Request
 from analysis.results import StudyResult, dumps, load
 from analysis.study import share_folder, write_files
@@ -115,7 +116,7 @@ def _run(
     template = nbformat.read(share_folder() / "notebooks" / study.notebook, as_version=4)
     values = {
         **request.params.model_dump(mode="json"),
-        "data": {name: [_relative(path, work) for path in _named(paths)] for name, paths in request.data.items()},
+        "data": {name: seen_from(paths, work) for name, paths in request.data.items()},
         "layouts": expected.layouts or None,
         "rule": _relative(request.rule_path, work) if request.rule_path else None,
         "label": expected.label,
@@ -139,10 +140,18 @@ def _run(
     return executed
 
 
-def _named(paths: Sequence[str | Path]) -> list[Path]:
-    """The files and folders that are meant: a folder stays one, since where a file lies in it may say recipe and seed."""
-    named = [[Path(path)] if Path(path).is_dir() else expand([path]) for path in paths]
-    return list(dict.fromkeys(path for found in named for path in found))
+def seen_from(paths: Sequence[str], work: Path) -> list[str]:
+    """The files, folders and addresses that are meant, as seen from the report's folder.
+
+    A folder stays one, since where a file lies in it may say recipe and seed.
+    """
+    named: list[str] = []
+    for path in paths:
+        if is_address(path):
+            named.append(path)
+        else:
+            named += [_relative(one, work) for one in ([Path(path)] if Path(path).is_dir() else expand([path]))]
+    return list(dict.fromkeys(named))
 
 
 def _difference(written: Path, expected: StudyResult) -> str:

@@ -8,12 +8,32 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from analysis.errors import Fault, InputError, plain, raise_all
+from analysis.readers import remote
 from analysis.readers.raw import data_suffix
 from analysis.readers.tabular import SUFFIXES
 
 LOG_SUFFIXES = (".eval",)
 REPORT = {"report.ipynb", "result.json"}
 """Names by which a folder is known as a report."""
+
+
+def local(paths: Iterable[str | Path]) -> list[str | Path]:
+    """The paths, and in place of every address the local copies of what lies there.
+
+    Raises
+    ------
+    InputError
+        With every address that cannot be fetched.
+    """
+    found: list[str | Path] = []
+    faults: list[Fault] = []
+    for path in paths:
+        try:
+            found += remote.fetch(str(path)) if remote.is_address(path) else [path]
+        except InputError as error:
+            faults += error.faults
+    raise_all(InputError, faults)
+    return found
 
 
 def expand(paths: Iterable[str | Path]) -> list[Path]:

@@ -150,8 +150,8 @@ def cell_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def optional(module: str) -> Any:
-    """Import a package of the ``formats`` extra.
+def optional(module: str, extra: str = "formats") -> Any:
+    """Import a package of an extra.
 
     Raises
     ------
@@ -162,5 +162,5 @@ def optional(module: str) -> Any:
         return __import__(module)
     except ModuleNotFoundError as error:
         raise MissingProgram(
-            Fault(what=f"this file needs the package {module}", fix="Install it: pip install 'gatebook[formats]'.")
+            Fault(what=f"this file needs the package {module}", fix=f"Install it: pip install 'gatebook[{extra}]'.")
         ) from error

@@ -1,0 +1,89 @@
+"""Processes that do not outlive who started them: death with the parent, orphans adopted, whole groups killed.
+
+Linux does the first two; elsewhere the functions do nothing and say so by their result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+
+LINUX = sys.platform == "linux"
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when ``parent``, which started it, is gone; at once where it is gone already."""
+    if _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) and os.getppid() != parent:
+        os._exit(1)
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of every descendant whose own parent ends; false where the system cannot do that."""
+    return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def kill_group(pid: int, number: int = signal.SIGKILL) -> None:
+    """Send a signal to the process group that ``pid`` leads, or to ``pid`` alone where there are no groups."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
+
+
+def kill_orphans(known: set[int], *, all_of_them: bool) -> int:
+    """Kill adopted processes; how many there were.
+
+    Parameters
+    ----------
+    known
+        Children that are not orphans.
+    all_of_them
+        Also those whose session leader still runs: a notebook at work may have set them free on purpose.
+    """
+    import psutil  # noqa: PLC0415  (comes with Jupyter)
+
+    count = 0
+    while LINUX:
+        orphans = [child for child in psutil.Process().children() if child.pid not in known]
+        orphans = [child for child in orphans if all_of_them or not _is_led(child.pid)]
+        for child in orphans:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+        for child in orphans:
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
+                child.wait(5)
+        count += len(orphans)
+        if not orphans:  # those that were killed may have left orphans of their own
+            break
+    return count
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process of that number runs on this machine.
+
+    >>> is_alive(os.getpid())
+    True
+    """
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OSError, OverflowError):
+        return True
+    return True
+
+
+def _is_led(pid: int) -> bool:
+    try:
+        return is_alive(os.getsid(pid))
+    except ProcessLookupError:
+        return False
+
+
+def _prctl(option: int, value: int) -> bool:
+    return LINUX and ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0
