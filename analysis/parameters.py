@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from analysis.errors import Fault, ParameterError, close_match, is_whole, plain, raise_all
+from analysis.secrets import HIDDEN, Secret
 
 CONFIG = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 Model = TypeVar("Model", bound=BaseModel)
@@ -157,6 +158,8 @@ def type_name(annotation: Any) -> str:
         return " | ".join("str" if get_origin(part) is Literal else type_name(part) for part in get_args(annotation))
     if annotation is type(None):
         return "None"
+    if annotation is Secret:
+        return "str"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "dict"
     if get_origin(annotation) is not None:
@@ -192,16 +195,20 @@ def _model_of(annotation: Any) -> type[BaseModel] | None:
     return next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)
 
 
+def _is_secret(annotation: Any) -> bool:
+    return annotation is Secret or any(_is_secret(part) for part in get_args(annotation))
+
+
 def _accepts_text(annotation: Any) -> bool:
     if get_origin(annotation) in {Union, types.UnionType}:
         return any(_accepts_text(part) for part in get_args(annotation))
-    return annotation is str or get_origin(annotation) is Literal
+    return annotation in {str, Secret} or get_origin(annotation) is Literal
 
 
 def _accepts_only_text(annotation: Any) -> bool:
     if get_origin(annotation) in {Union, types.UnionType}:
         return all(part is type(None) or _accepts_only_text(part) for part in get_args(annotation))
-    return annotation is str or get_origin(annotation) is Literal
+    return annotation in {str, Secret} or get_origin(annotation) is Literal
 
 
 def _no_constant(text: str) -> float:
@@ -227,7 +234,8 @@ def _fault(item: Given, field: FieldInfo, message: str, where: tuple[int | str, 
     value = item.value
     for part in where if _model_of(field.annotation) is not None else ():
         value = value[part] if _holds(value, part) else value  # what is not there is the tag of a kind
-    what = f"{item.name}{inside} = {plain(repr(value), width=60)}: {_clean(message)}"
+    shown = HIDDEN if _is_secret(field.annotation) else plain(repr(value), width=60)
+    what = f"{item.name}{inside} = {shown}: {_clean(message)}"
     return Fault(
         place=item.source,
         what=f"{item.name}{inside} is missing" if message == MISSING else what,

@@ -32,6 +32,15 @@ class Request:
     rule: Rule | None
     label: str | None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A study goes to another process as its name: it holds functions."""
+        rest = {name: getattr(self, name) for name in self.__slots__ if name != "study"}
+        return _again, (self.study.slug, rest)
+
+
+def _again(slug: str, rest: Mapping[str, Any]) -> Request:
+    return Request(study=find(slug), **rest)
+
 
 def resolve(
     slug: str,

@@ -126,4 +126,4 @@ def inputs_table(inputs: Mapping[str, Input]) -> Table:
 def _short(value: Any) -> str:
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", exclude_defaults=True)
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, default=str)

@@ -61,6 +61,11 @@ class Study:
     size: Callable[[Any], tuple[Sentence, Table]]
     rule_parameter: str | None = None
 
+    @property
+    def notebook_path(self) -> Path:
+        """Where its notebook lies."""
+        return share_folder() / "notebooks" / self.notebook
+
     def spec(self, name: str) -> InputSpec:
         """The input of that name.
 

@@ -33,6 +33,7 @@ COMMANDS = {
     "size": ("analysis.cli.sizes", "How much data a question needs."),
     "judge-sheet": ("analysis.cli.judging", "A blinded sheet of two systems' answers, for any judge."),
     "judge-resolve": ("analysis.cli.judging", "A judge's answers to a sheet, as judgements."),
+    "build": ("analysis.cli.build", "All reports of a manifest: what is out of date, in parallel."),
     "site": ("analysis.cli.build", "Assemble the site from the reports."),
     "register": ("analysis.cli.tools", "Lock a decision rule before the numbers are seen."),
     "doctor": ("analysis.cli.tools", "What works here, and how to get what is missing."),

@@ -87,6 +87,7 @@ def gate(study: str | None, label: str | None, stored: str | None, as_json: bool
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Limit for the whole notebook."
 )
+@click.option("--cell-timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Limit for each cell.")
 @click.option("--gate", "gated", is_flag=True, help="Leave with the verdict's exit code.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the folder only.")
 def run(
@@ -96,6 +97,7 @@ def run(
     to: str,
     renderer: Any,
     timeout: float | None,
+    cell_timeout: float | None,
     gated: bool,
     quiet: bool,
     no_progress: bool,
@@ -115,16 +117,15 @@ def run(
         raise UsageError(Fault(place="--out", what="names no folder", fix="Is a shell variable unset?"))
     asked = ask(study, label=label, **_asked(given | {"no_progress": no_progress or quiet}))
     report_module = _report_module()
-    report = report_module.make(
-        asked.request,
-        asked.result,
-        Path(out),
+    options = report_module.Options(
         formats=formats,
         renderer=renderer,
         timeout=timeout,
+        cell_timeout=cell_timeout,
         progress=sys.stderr.isatty() and not quiet and not no_progress,
         say=lambda line: None if quiet else click.echo(f"{asked.study.slug}: {line}", err=True),
     )
+    report = report_module.make(asked.request, asked.result, Path(out), options)
     if quiet:
         click.echo(str(report.folder))
     else:

@@ -19,7 +19,7 @@ from analysis.errors import Fault, RenderError, raise_all
 
 Kind = Literal["prose", "sentence", "table", "html", "svg", "png", "text"]
 
-VERDICT_WORDS: Mapping[str, str] = {"pass": "PASS", "refuse": "REFUSE", "undecided": "UNDECIDED"}
+VERDICT_WORDS: Mapping[str, str] = {"pass": "PASS", "refuse": "REFUSE", "undecided": "UNDECIDED", "failed": "NOT MADE"}
 
 _LABEL = re.compile(r"(tbl|fig)-[A-Za-z0-9_-]+")
 _NOUN = {"tbl": "Table", "fig": "Figure"}
@@ -194,7 +194,7 @@ def _front(cells: list[nbformat.NotebookNode]) -> Front:
         raise RenderError(Fault(what="no title", place="front matter", fix='add `title: "…"`'))
     if verdict and verdict not in VERDICT_WORDS:
         raise RenderError(
-            Fault(what=f"verdict is {verdict!r}", place="front matter", fix="use pass, refuse or undecided")
+            Fault(what=f"verdict is {verdict!r}", place="front matter", fix="use pass, refuse, undecided or failed")
         )
     return Front(
         title=text["title"],

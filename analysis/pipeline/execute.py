@@ -34,7 +34,7 @@ from analysis.errors import (
     raise_all,
 )
 from analysis.pipeline import kernels
-from analysis.pipeline.normalise import INJECTED, PARAMETERS
+from analysis.pipeline.tags import INJECTED, PARAMETERS
 
 PARTIAL = "partial.ipynb"  # what a run that failed had reached
 

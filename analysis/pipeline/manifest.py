@@ -8,18 +8,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from analysis import yaml
+from analysis import parameters, yaml
+from analysis.catalogue import STUDIES
 from analysis.errors import Fault, UsageError, close_match, plain, raise_all
 from analysis.parameters import Given
-from analysis.pipeline.report import folder_name
+from analysis.pipeline.folders import folder_name
 from analysis.present.format import safe_words
+from analysis.readers.remote import is_address
 from analysis.request import Request, resolve
+from analysis.results import dumps
 
-FORMATS = ("html", "pdf")
+Format = Literal["html", "pdf"]
+FORMATS: tuple[Format, ...] = ("html", "pdf")
 PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 MOST_JOBS = 100_000
 TOP = ("reports",)
@@ -45,6 +49,8 @@ class Entry(BaseModel):
     to: list[str] = Field(default_factory=lambda: ["html"], min_length=1, description="html, pdf or both")
     grid: dict[str, list[str]] = Field(default_factory=dict, description="axes: every combination is a report")
     rows: str | None = Field(None, description="CSV file: every row is a report, every column an axis")
+    gate: bool = Field(True, description="whether its verdict counts for build --gate")
+    notebook: str | None = Field(None, description="a notebook of your own in place of the study's")
     exclude: list[dict[str, str]] = Field(default_factory=list, description="combinations that are left out")
 
 
@@ -58,12 +64,18 @@ class Job:
         The report's name in the manifest.
     place
         Where it stands there, for messages: "line 7" or "rows.csv line 3".
+    notebook
+        What is executed.
+    gated
+        Whether its verdict counts for the batch.
     """
 
     name: str
     place: str
     request: Request
-    formats: tuple[str, ...]
+    formats: tuple[Format, ...]
+    notebook: Path
+    gated: bool
 
     @property
     def key(self) -> str:
@@ -114,6 +126,51 @@ def load(path: Path, names: Sequence[str] = ()) -> list[Job]:
     faults += _collisions(jobs, document.file)
     raise_all(ManifestError, faults)
     return jobs
+
+
+def schema_text() -> str:
+    """The JSON Schema of a manifest, with the parameters of every study, for editors that complete and check as one types."""
+    entry = Entry.model_json_schema()
+    scalar = {"type": ["string", "number", "boolean", "null"]}
+    cases = [
+        {
+            "if": {"properties": {"study": {"const": study.slug}}},
+            "then": {
+                "properties": {
+                    "params": {
+                        "propertyNames": {"enum": list(study.params.model_fields)},
+                        "properties": {
+                            item.name: {"description": parameters.comment(item), "default": item.default}
+                            for item in parameters.describe(study.params)
+                        },
+                    },
+                    "data": {"propertyNames": {"enum": [spec.schema.name for spec in study.inputs]}},
+                }
+            },
+        }
+        for study in STUDIES
+    ]
+    entry["properties"]["study"]["enum"] = [study.slug for study in STUDIES]
+    entry["properties"]["to"]["items"] = {"enum": list(FORMATS)}
+    entry["properties"]["grid"]["additionalProperties"] = {"type": "array", "items": scalar, "minItems": 1}
+    entry["properties"]["exclude"]["items"] = {"type": "object", "additionalProperties": scalar}
+    entry["properties"]["choose"]["additionalProperties"] = scalar
+    return dumps(
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "reports.yml of Gatebook",
+            "type": "object",
+            "required": ["reports"],
+            "additionalProperties": False,
+            "properties": {
+                "reports": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "additionalProperties": {**entry, "allOf": cases},
+                }
+            },
+        }
+    )
 
 
 def combinations(entry: Entry, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
@@ -167,7 +224,8 @@ def _job(name: str, place: str, point: Mapping[str, str], entry: Entry, folder: 
         return PLACEHOLDER.sub(lambda match: _value(match.group(1), point, used), text)
 
     def below(text: str) -> str:
-        return str(folder / filled(text))
+        named = filled(text)
+        return named if is_address(named) else str(folder / named)
 
     by_input = entry.data if isinstance(entry.data, dict) else {"": entry.data}
     data = [
@@ -190,7 +248,14 @@ def _job(name: str, place: str, point: Mapping[str, str], entry: Entry, folder: 
     )
     label = "-".join([name, *(safe_words(f"{axis} {value}") for axis, value in point.items())])
     request = resolve(entry.study, data, [], [], files, rule, label, chosen=chosen, stated=stated)
-    return Job(name=name, place=place, request=request, formats=tuple(dict.fromkeys(entry.to)))
+    return Job(
+        name=name,
+        place=place,
+        request=request,
+        formats=tuple(one for one in FORMATS if one in entry.to),
+        notebook=Path(below(entry.notebook)) if entry.notebook else request.study.notebook_path,
+        gated=entry.gate,
+    )
 
 
 def _entry(values: Any) -> Entry:

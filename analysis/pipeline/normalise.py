@@ -12,16 +12,16 @@ from typing import Any
 import nbformat
 
 from analysis.errors import Fault, RenderError, raise_all
+from analysis.pipeline.tags import INJECTED, PARAMETERS, REMOVE
 from analysis.present.format import visible
 
-PARAMETERS, INJECTED, REMOVE = "parameters", "injected-parameters", "remove-cell"
 _LABEL = re.compile(r"^#\|\s*label:\s*(?P<label>\S+)\s*$", re.MULTILINE)
 _TITLE = re.compile(r"\A\s*# [^\n]*")
 _REFERENCE = re.compile(r"```.*?```|`[^`\n]*`|(?<![\w\\])@(?P<name>[A-Za-z][\w:-]*)", re.DOTALL)  # or code, passed over
 
 
 def normalise(
-    executed: nbformat.NotebookNode, result: Mapping[str, Any], *, title: str, folder: Path
+    executed: nbformat.NotebookNode, result: Mapping[str, Any], *, title: str, folder: Path, origin: str = ""
 ) -> nbformat.NotebookNode:
     """Clean an executed notebook.
 
@@ -35,6 +35,8 @@ def normalise(
         Title of the page.
     folder
         The folder it ran in; its path is removed from printed text.
+    origin
+        Markdown that says where the report comes from; it stands at the end.
 
     Raises
     ------
@@ -48,11 +50,13 @@ def normalise(
     }
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     labels = _labels(notebook)
-    cells = [_front_matter(result, title)]
+    cells = [front_matter(_fields(result, title))]
     for cell in notebook.cells:
         clean = _cleaned(cell, result, labels, folder)
         if clean is not None:
             cells.append(clean)
+    if origin:
+        cells.append(nbformat.v4.new_markdown_cell(origin, id="origin"))
     notebook.cells = cells
     return notebook
 
@@ -87,8 +91,17 @@ def _labels(notebook: nbformat.NotebookNode) -> set[str]:
     return set(found)
 
 
-def _front_matter(result: Mapping[str, Any], title: str) -> nbformat.NotebookNode:
-    fields = {
+def front_matter(fields: Mapping[str, Any]) -> nbformat.NotebookNode:
+    """The first cell of a clean notebook: raw YAML that every renderer reads."""
+    cell = nbformat.v4.new_raw_cell(
+        "\n".join(["---", *(f"{key}: {_yaml(value)}" for key, value in fields.items()), "---"])
+    )
+    cell["id"] = "front-matter"
+    return cell
+
+
+def _fields(result: Mapping[str, Any], title: str) -> dict[str, Any]:
+    return {
         "title": f"{title}: {result['label']}",
         "subtitle": result["signature"],
         "categories": [result["study"], result["gate"]["verdict"]],
@@ -97,10 +110,6 @@ def _front_matter(result: Mapping[str, Any], title: str) -> nbformat.NotebookNod
         "study": result["study"],
         "label": result["label"],
     }
-    lines = [f"{key}: {_yaml(value)}" for key, value in fields.items()]
-    cell = nbformat.v4.new_raw_cell("\n".join(["---", *lines, "---"]))
-    cell["id"] = "front-matter"
-    return cell
 
 
 def _yaml(value: Any) -> str:

@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from analysis.errors import Fault, MissingProgram, RenderError, plain
 from analysis.study import share_folder
 
+Renderer = Literal["auto", "quarto", "builtin"]
 OLDEST = (1, 7)
 HOW_TO_GET = "Install it (pip install 'gatebook[quarto]', or quarto.org), or use --renderer builtin."
 
@@ -44,6 +46,19 @@ def require() -> tuple[int, ...]:
             Fault(what=f"quarto {'.'.join(map(str, found))} is older than {'.'.join(map(str, OLDEST))}", fix=HOW_TO_GET)
         )
     return found
+
+
+def chosen(renderer: Renderer) -> str:
+    """The renderer that will be used; asking for a missing Quarto is an error, before anything runs.
+
+    Raises
+    ------
+    MissingProgram
+        Quarto was asked for by name and is not there.
+    """
+    if renderer == "builtin" or (renderer == "auto" and version() is None):
+        return "builtin"
+    return f"quarto {'.'.join(map(str, require()))}"
 
 
 def render(notebook: Path, to: str) -> bytes:

@@ -2,54 +2,76 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
-import re
 import shutil
-import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import nbformat
 
-from analysis.errors import ExecutionError, Fault, GatebookError, plain
-from analysis.pipeline import execute, html, normalise, pdf, provenance, quarto
-from analysis.present.format import slug
-from analysis.readers.paths import expand
-from analysis.readers.remote import is_address
+from analysis.errors import ExecutionError, Fault, GatebookError, Incomplete, close_match
+from analysis.inputs import NO_BYTES
+from analysis.pipeline import execute, failure, folders, freshness, html, kernels, normalise, pdf, provenance, quarto
+from analysis.pipeline.freshness import Wanted
+from analysis.pipeline.quarto import Renderer
+from analysis.pipeline.state import State
+from analysis.pipeline.tags import INJECTED, PARAMETERS
 from analysis.request import Request
 from analysis.results import StudyResult, dumps, load
-from analysis.study import share_folder, write_files
+from analysis.secrets import masked, scrub, secrets_of
+from analysis.study import write_files
 
-Renderer = Literal["auto", "quarto", "builtin"]
 Format = Literal["html", "pdf"]
-FAILED = ".failed"  # ends the folder of a run that failed, and no other
-_WORK = re.compile(r"\..*-(?P<pid>\d+)-\w+")
 FILE_NAMES: Mapping[Format, str] = {"html": "index.html", "pdf": "report.pdf"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a report is made; none of it changes a number.
+
+    Attributes
+    ----------
+    timeout, cell_timeout
+        Seconds for the whole notebook and for each cell; None for no limit.
+    progress
+        Whether to draw a bar on stderr.
+    say
+        Gets one line per step.
+    """
+
+    formats: Sequence[Format]
+    renderer: Renderer = "auto"
+    timeout: float | None = None
+    cell_timeout: float | None = None
+    progress: bool = False
+    say: Callable[[str], None] = field(default=lambda _line: None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A complete report folder and its parsed ``result.json``."""
+    """A complete report folder and its parsed ``result.json``; ``new`` unless somebody else made it meanwhile."""
 
     folder: Path
     result: Mapping[str, Any]
     renderer: str
+    new: bool = True
 
 
 def make(
     request: Request,
     expected: StudyResult,
     out: Path,
+    options: Options,
     *,
-    formats: Sequence[Format],
-    renderer: Renderer,
-    timeout: float | None,
-    progress: bool,
-    say: Callable[[str], None],
+    want: Wanted | None = None,
+    notebook: Path | None = None,
+    spare: kernels.Spare | None = None,
+    again: bool = True,
 ) -> Report:
     """Make a report folder ``out/<study>/<label>``: complete, or not there at all.
 
@@ -59,76 +81,144 @@ def make(
         The result as `Study.run` gives it outside the notebook; the notebook must agree with it to the byte.
     out
         The folder of all reports.
-    say
-        Gets one line per step.
+    want
+        What the report is made from; taken here when None.
+    notebook
+        Another notebook than the study's own.
+    spare
+        A forked process that becomes the kernel; None to start one.
+    again
+        Whether to make it also where it is up to date.
 
     Raises
     ------
     GatebookError
         The notebook failed (what it left is kept in ``<label>.failed``), or a page could not be made.
     """
-    started = datetime.now(UTC)
-    chosen = choose(renderer)
-    target = out / request.study.slug / folder_name(expected.label)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(target.parent)
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}-{os.getpid()}-", dir=target.parent))
-    try:
-        say("running the notebook")
-        executed = _run(request, expected, work, timeout=timeout, progress=progress)
-        say(f"rendering with {chosen}")
-        clean = normalise.normalise(
-            executed, load(work / "result.json"), title=request.study.title, folder=work.resolve()
-        )
-        _render(clean, work, formats, chosen)
-        record = provenance.record(executed, started=started, renderer=chosen, folder=target.parent.resolve())
-        write_files(work, {"run.json": dumps(record)})
-    except BaseException as error:
-        _keep_failed(work, target, error)
-        say(f"not made; what the run left lies in {_failed(target)}")
-        raise
-    _replace(work, target)
+    begun, started = time.monotonic(), datetime.now(UTC)
+    target = out / request.study.slug / folders.folder_name(expected.label)
+    template = notebook or request.study.notebook_path
+    chosen = quarto.chosen(options.renderer)
+    hidden = [secret.reveal() for secret in secrets_of(request.params).values()]
+    with folders.locked(target):
+        if want is None:
+            with State(out) as state:
+                want = freshness.wanted(
+                    request, target, label=expected.label, notebook=template, formats=options.formats,
+                    renderer=chosen, state=state,
+                )  # fmt: skip
+        if not again and freshness.decide(target, want).action == "cached":
+            return Report(folder=target, result=load(target / "result.json"), renderer=chosen, new=False)
+        work = folders.begin(target)
+        try:
+            _require_same_bytes(expected, want)
+            options.say("running the notebook")
+            executed = _run(request, expected, work, options, template, spare)
+            options.say(f"rendering with {chosen}")
+            _render(executed, request, want, work, options.formats, chosen)
+            _require_no_secret(work, hidden)
+            record = {
+                **_record(work, want, renderer=chosen, begun=begun, started=started),
+                "cells": provenance.cell_seconds(executed),
+                "memory": provenance.peak_memory(),
+                **provenance.host(target.parent.resolve()),
+            }
+            write_files(work, {"run.json": dumps(record)})
+        except BaseException as error:
+            # the page of a failure may never hide it
+            with contextlib.suppress(Exception):
+                failure.page(work, request, expected.label, error)
+            place = folders.keep_failed(work, target, error)
+            scrub(place, hidden)
+            options.say(f"not made; what the run left lies in {place}")
+            if hidden and isinstance(error, GatebookError):
+                faults = [
+                    Fault(file=f.file, place=f.place, what=masked(f.what, hidden), fix=f.fix) for f in error.faults
+                ]
+                raise type(error)(*faults) from None
+            raise
+        folders.publish(work, target)
     return Report(folder=target, result=load(target / "result.json"), renderer=chosen)
 
 
-def choose(renderer: Renderer) -> str:
-    """The renderer that will be used; asking for a missing Quarto is an error, before anything runs."""
-    if renderer == "builtin" or (renderer == "auto" and quarto.version() is None):
-        return "builtin"
-    return f"quarto {'.'.join(map(str, quarto.require()))}"
+def render_again(
+    request: Request, target: Path, formats: Sequence[Format], want: Wanted, *, notebook: Path, renderer: str
+) -> Report:
+    """Make the pages of a report anew from the outputs that it holds; nothing is executed.
 
-
-def folder_name(label: str) -> str:
-    """The folder of a label: from an allow-list of characters, never outside, never hidden, never that of a failure.
-
-    >>> folder_name("nightly"), folder_name("nightly.failed"), folder_name("")
-    ('nightly', 'nightly.failed-c8abe4', 'e3b0c4')
+    Raises
+    ------
+    GatebookError
+        A page could not be made.
     """
-    name = slug(label, width=100)
-    return slug(f"{label}/", width=100) if name.endswith(FAILED) else name
+    begun, started = time.monotonic(), datetime.now(UTC)
+    with folders.locked(target):
+        work = folders.begin(target)
+        try:
+            shutil.copytree(target, work, dirs_exist_ok=True)
+            for name in (*FILE_NAMES.values(), "figures"):
+                path = work / name
+                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            stored = nbformat.read(work / "report.ipynb", as_version=4)
+            executed = with_outputs(nbformat.read(notebook, as_version=4), stored)
+            _render(executed, request, want, work, formats, renderer)
+            made = _record(work, want, renderer=renderer, begun=begun, started=started)
+            had = provenance.require(target)
+            again = {name: made[name] for name in ("key", "components", "renderer", "files")}
+            again["rendered"] = {"started": made["started"], "seconds": made["seconds"]}
+            write_files(work, {"run.json": dumps({**had, **again})})
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+        folders.publish(work, target)
+    return Report(folder=target, result=load(target / "result.json"), renderer=renderer)
+
+
+def with_outputs(template: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The cells of a notebook, with the parameters and outputs that a report of it holds, by cell id."""
+    held = {cell.id: cell for cell in stored.cells if cell.cell_type == "code"}
+    notebook = nbformat.from_dict(template)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = held[cell.id].outputs, held[cell.id].execution_count
+    at = next(i for i, cell in enumerate(notebook.cells) if PARAMETERS in cell.metadata.get("tags", []))
+    notebook.cells.insert(at + 1, held[INJECTED])
+    return notebook
 
 
 def _run(
-    request: Request, expected: StudyResult, work: Path, *, timeout: float | None, progress: bool
+    request: Request,
+    expected: StudyResult,
+    work: Path,
+    options: Options,
+    template: Path,
+    spare: kernels.Spare | None,
 ) -> nbformat.NotebookNode:
-    study = request.study
-    key = f"{study.slug}/{expected.label}"
-    template = nbformat.read(share_folder() / "notebooks" / study.notebook, as_version=4)
+    key = f"{request.study.slug}/{expected.label}"
+    secret = {name: _seen(secret.source, work) for name, secret in secrets_of(request.params).items()}
     values = {
         **request.params.model_dump(mode="json"),
-        "data": {name: seen_from(paths, work) for name, paths in request.data.items()},
+        **secret,
+        "data": {name: freshness.seen_from(paths, work) for name, paths in request.data.items()},
         "layouts": expected.layouts or None,
-        "rule": _relative(request.rule_path, work) if request.rule_path else None,
+        "rule": freshness.seen(request.rule_path, work) if request.rule_path else None,
         "label": expected.label,
         "out_dir": ".",
     }
-    filled = execute.parameterised(template, values, study.notebook)
+    filled = execute.parameterised(nbformat.read(template, as_version=4), values, template.name)
     executed = execute.execute(
-        filled, name=key, folder=work.resolve(), log=work / "log.txt", timeout=timeout, progress=progress
+        filled,
+        name=key,
+        folder=work.resolve(),
+        log=work / "log.txt",
+        timeout=options.timeout,
+        cell_timeout=options.cell_timeout,
+        progress=options.progress,
+        spare=spare,
     )
     written = work / "result.json"
     if not written.exists():
-        raise ExecutionError(Fault(file=key, what="the notebook wrote no result.json", fix="Keep its last cell."))
+        raise Incomplete(Fault(file=key, what="the notebook wrote no result.json", fix="Keep its last cell."))
     if written.read_text(encoding="utf-8") != dumps(expected.to_json()):
         raise ExecutionError(
             Fault(
@@ -140,18 +230,24 @@ def _run(
     return executed
 
 
-def seen_from(paths: Sequence[str], work: Path) -> list[str]:
-    """The files, folders and addresses that are meant, as seen from the report's folder.
+def _require_same_bytes(expected: StudyResult, want: Wanted) -> None:
+    """Refuse inputs that are not those whose digests were taken when this was planned."""
+    for entry in expected.inputs:
+        if entry["sha256"] not in {*want.files, NO_BYTES}:
+            what = "changed while the report was made"
+            raise ExecutionError(Fault(file=str(entry["file"]), what=what, fix="Try again when it is complete."))
 
-    A folder stays one, since where a file lies in it may say recipe and seed.
-    """
-    named: list[str] = []
-    for path in paths:
-        if is_address(path):
-            named.append(path)
-        else:
-            named += [_relative(one, work) for one in ([Path(path)] if Path(path).is_dir() else expand([path]))]
-    return list(dict.fromkeys(named))
+
+def _require_no_secret(work: Path, hidden: Sequence[str]) -> None:
+    told = scrub(work, hidden)
+    if told:
+        what = f"a secret stood in {close_match('', told).removeprefix('Known: ')}; it was replaced by ***"
+        raise ExecutionError(Fault(what=what, fix="A cell prints it."))
+
+
+def _seen(source: str, work: Path) -> str:
+    kind, _, name = source.partition(":")
+    return f"file:{freshness.seen(Path(name), work)}" if kind == "file" else source
 
 
 def _difference(written: Path, expected: StudyResult) -> str:
@@ -160,12 +256,21 @@ def _difference(written: Path, expected: StudyResult) -> str:
     return ", ".join(key for key in wanted if found.get(key) != wanted[key]) or "the order of keys"
 
 
-def _relative(path: Path, work: Path) -> str:
-    """A path as seen from the report's folder, so that no absolute path is stored; a link keeps its name."""
-    return Path(os.path.relpath(path.parent.resolve() / path.name, work.resolve())).as_posix()
-
-
-def _render(clean: nbformat.NotebookNode, work: Path, formats: Sequence[Format], chosen: str) -> None:
+def _render(
+    executed: nbformat.NotebookNode,
+    request: Request,
+    want: Wanted,
+    work: Path,
+    formats: Sequence[Format],
+    chosen: str,
+) -> None:
+    clean = normalise.normalise(
+        executed,
+        load(work / "result.json"),
+        title=request.study.title,
+        folder=work.resolve(),
+        origin=provenance.origin(work, want.components),
+    )
     path = work / "report.ipynb"
     nbformat.write(clean, path)
     write_files(work, {f"figures/{name}.svg": svg for name, svg in normalise.drawings(clean).items()})
@@ -177,48 +282,19 @@ def _render(clean: nbformat.NotebookNode, work: Path, formats: Sequence[Format],
         (work / FILE_NAMES[kind]).write_bytes(page)
 
 
-def _replace(work: Path, target: Path) -> None:
-    """Rename a finished folder into place; the one it replaces goes only when the new one stands."""
-    work.chmod(0o755)
-    old = target.with_name(f".{target.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
-    work.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-    shutil.rmtree(_failed(target), ignore_errors=True)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what runs that were killed outright left behind: their process is gone."""
-    for entry in folder.iterdir():
-        found = _WORK.fullmatch(entry.name)
-        if found and not _is_alive(int(found["pid"])):
-            shutil.rmtree(entry, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OSError, OverflowError):
-        return True
-    return True
-
-
-def _keep_failed(work: Path, target: Path, error: BaseException) -> None:
-    """Leave what a failed run had: log and partial notebook; a report that was there before stays."""
-    failed = _failed(target)
-    shutil.rmtree(failed, ignore_errors=True)
-    work.rename(failed)
-    failed.chmod(0o755)
-    if isinstance(error, GatebookError):
-        said = error.message()
-    else:
-        said = f"{type(error).__name__}: {plain(error)}" if isinstance(error, Exception) else "stopped"
-    write_files(failed, {"error.txt": said + "\n"})
-
-
-def _failed(target: Path) -> Path:
-    return target.with_name(target.name + FAILED)
+def _record(work: Path, want: Wanted, *, renderer: str, begun: float, started: datetime) -> dict[str, Any]:
+    """What ``run.json`` says of the content; times come from a clock that never jumps."""
+    result = load(work / "result.json")
+    return {
+        "schema": provenance.SCHEMA,
+        "key": want.key,
+        "components": dict(want.components),
+        "verdict": result["gate"]["verdict"],
+        "label": result["label"],
+        "seed": result["parameters"].get("seed"),
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - begun, 3),
+        "renderer": renderer,
+        "files": provenance.digests(work),
+        "log": "log.txt",
+    }

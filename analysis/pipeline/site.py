@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from analysis.errors import Fault, UsageError, plain
+from analysis.pipeline import folders, provenance
 from analysis.present.format import visible
 from analysis.results import load
 from analysis.study import share_folder
 
 PUBLISHED = ("index.html", "report.pdf", "result.json", "report.ipynb", "tables", "figures", "cards")
+STAMP = '<meta name="gatebook-site" content="'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One report on the index."""
+    """One report on the index; ``verdict`` is ``failed`` for one that could not be made."""
 
     study: str
     label: str
@@ -30,26 +32,77 @@ class Entry:
     files: tuple[str, ...]
 
 
-def assemble(reports: Path, site: Path) -> list[Entry]:
-    """Build the site from the report folders; a folder that is not complete is not published.
+def assemble(reports: Sequence[Path], site: Path) -> list[Entry]:
+    """Build the site from report folders, of one machine or of several.
+
+    A folder that is not complete is not published; of a run that failed its page is, and nothing else.
 
     Raises
     ------
     UsageError
-        When there is no report, or when ``site`` holds something else than a site: it is replaced as a whole.
+        When there is no report, when two folders hold different reports of one label, or when ``site`` holds something
+        else than a site: it is replaced as a whole.
     """
     site = site.resolve()
-    found = [(path.parent, load(path)) for path in sorted(reports.glob("*/*/result.json")) if _complete(path.parent)]
-    if not found:
-        raise UsageError(Fault(file=str(reports), what="holds no report", fix="Make one first: gatebook run STUDY …"))
-    _replaceable(site, reports)
+    complete, failed = _found(reports)
+    if not complete and not failed:
+        named = ", ".join(map(str, reports))
+        raise UsageError(Fault(file=named, what="holds no report", fix="Make one first: gatebook run STUDY …"))
+    for root in reports:
+        _replaceable(site, root)
     fresh = site.with_name(f".{site.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
-    entries = [_published(folder, result, reports, fresh) for folder, result in found]
-    (fresh / "index.html").write_text(_index(entries), encoding="utf-8", newline="\n")
+    entries = [_not_made(folder, inside, fresh) for inside, folder in failed.items()]
+    entries += [_published(folder, inside, fresh) for inside, folder in complete.items()]
+    (fresh / "index.html").write_text(_index(entries, _stamp(complete, failed)), encoding="utf-8", newline="\n")
     shutil.rmtree(site, ignore_errors=True)
     fresh.rename(site)
     return entries
+
+
+def is_current(reports: Sequence[Path], site: Path) -> bool:
+    """Whether the site stands as `assemble` would make it; sizes are compared, not bytes."""
+    complete, failed = _found(reports)
+    try:
+        with (site / "index.html").open(encoding="utf-8") as file:
+            head = file.read(2000)
+    except OSError:
+        return False
+    if STAMP + _stamp(complete, failed) not in head:
+        return False
+    for inside, folder in complete.items():
+        record = provenance.read(folder)
+        if record is None:
+            return False
+        published = {name: held for name, held in record["files"].items() if name.split("/")[0] in PUBLISHED}
+        if provenance.lost(site / inside, {"files": published}):
+            return False
+    return all((site / inside / "index.html").exists() for inside in failed)
+
+
+def _found(reports: Sequence[Path]) -> tuple[dict[str, Path], dict[str, Path]]:
+    """Complete and failed reports by their place in the site."""
+    complete: dict[str, Path] = {}
+    failed: dict[str, Path] = {}
+    for root in reports:
+        for folder in sorted(root.glob("*/*/")):
+            inside = f"reports/{folder.parent.name}/{folder.name}"
+            if _complete(folder):
+                other = complete.setdefault(inside, folder)
+                if (other / "result.json").read_bytes() != (folder / "result.json").read_bytes():
+                    what = f"is not the report that {other} holds under the same label"
+                    raise UsageError(
+                        Fault(file=str(folder), what=what, fix="Build them from the same inputs, or rename one.")
+                    )
+            elif _is_failure(folder):
+                failed.setdefault(inside, folder)
+    made = {inside for inside, folder in failed.items() if inside.removesuffix(folders.FAILED) in complete}
+    stale = {
+        inside
+        for inside in made
+        if not (failed[inside].parent / failed[inside].name.removesuffix(folders.FAILED)).exists()
+    }
+    return complete, {inside: folder for inside, folder in failed.items() if inside not in stale}
 
 
 def _replaceable(site: Path, reports: Path) -> None:
@@ -67,11 +120,30 @@ def _replaceable(site: Path, reports: Path) -> None:
 
 
 def _complete(folder: Path) -> bool:
-    return not folder.name.startswith(".") and not folder.name.endswith(".failed") and (folder / "index.html").exists()
+    return not _is_apart(folder) and (folder / "result.json").exists() and (folder / "index.html").exists()
 
 
-def _published(folder: Path, result: Mapping[str, Any], reports: Path, site: Path) -> Entry:
-    inside = Path("reports") / folder.relative_to(reports)
+def _is_failure(folder: Path) -> bool:
+    return folder.name.endswith(folders.FAILED) and (folder / "error.txt").exists() and (folder / "index.html").exists()
+
+
+def _is_apart(folder: Path) -> bool:
+    """Whether a folder is hidden or that of a failure."""
+    return folder.name.startswith(".") or folder.parent.name.startswith(".") or folder.name.endswith(folders.FAILED)
+
+
+def _stamp(complete: Mapping[str, Path], failed: Mapping[str, Path]) -> str:
+    """A digest that changes with any report, and with the index itself."""
+    digest = hashlib.sha256((share_folder() / "templates" / "site" / "index.html.j2").read_bytes())
+    for found, names in ((complete, ("run.json", "result.json")), (failed, ("error.txt",))):
+        for inside, folder in found.items():
+            path = next(folder / name for name in names if (folder / name).exists())
+            digest.update(f"{inside} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def _published(folder: Path, inside: str, site: Path) -> Entry:
+    result = load(folder / "result.json")
     for name in PUBLISHED:
         source, target = folder / name, site / inside / name
         if source.is_dir():
@@ -79,18 +151,31 @@ def _published(folder: Path, result: Mapping[str, Any], reports: Path, site: Pat
         elif source.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-    files = tuple(name for name in PUBLISHED if (folder / name).is_file() and name != "index.html")
     return Entry(
         study=result["study"],
         label=visible(result["label"]),
         verdict=result["gate"]["verdict"],
         headline=visible(result["headline"]),
-        folder=inside.as_posix(),
-        files=files,
+        folder=inside,
+        files=tuple(name for name in PUBLISHED if (folder / name).is_file() and name != "index.html"),
     )
 
 
-def _index(entries: list[Entry]) -> str:
+def _not_made(folder: Path, inside: str, site: Path) -> Entry:
+    (site / inside).mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(folder / "index.html", site / inside / "index.html")
+    said = (folder / "error.txt").read_text(encoding="utf-8", errors="replace").strip()
+    return Entry(
+        study=folder.parent.name,
+        label=folder.name.removesuffix(folders.FAILED),
+        verdict="failed",
+        headline=visible(plain(said, width=400)),
+        folder=inside,
+        files=(),
+    )
+
+
+def _index(entries: Sequence[Entry], stamp: str) -> str:
     environment = Environment(
         loader=FileSystemLoader(share_folder() / "templates"),
         autoescape=select_autoescape(default=True, default_for_string=True),
@@ -98,5 +183,6 @@ def _index(entries: list[Entry]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    counts = {verdict: sum(e.verdict == verdict for e in entries) for verdict in ("pass", "undecided", "refuse")}
-    return environment.get_template("site/index.html.j2").render(entries=entries, counts=counts)
+    verdicts = ("pass", "undecided", "refuse", "failed")
+    counts = {verdict: sum(e.verdict == verdict for e in entries) for verdict in verdicts}
+    return environment.get_template("site/index.html.j2").render(entries=entries, counts=counts, stamp=stamp)

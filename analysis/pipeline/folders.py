@@ -1,0 +1,138 @@
+"""The folder of a report: named from its label, one writer at a time, complete or absent, its former results kept."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import os
+import re
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from analysis.errors import GatebookError, plain
+from analysis.pipeline.processes import is_alive
+from analysis.present.format import slug
+from analysis.study import write_files
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows: two builds at once are not kept apart there
+    fcntl = None  # type: ignore[assignment]
+
+FAILED = ".failed"  # ends the folder of a run that failed, and no other
+HISTORY, LOCK = ".history", ".lock"
+MOST_FORMER = 100  # results of one label that are kept
+_WORK = re.compile(r"\..*-(?P<host>\w+)-(?P<pid>\d+)-\w+")
+_HOST = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:6]
+
+
+def folder_name(label: str) -> str:
+    """The folder of a label: from an allow-list of characters, never outside, never hidden, never that of a failure.
+
+    >>> folder_name("nightly"), folder_name("nightly.failed"), folder_name("")
+    ('nightly', 'nightly.failed-c8abe4', 'e3b0c4')
+    """
+    name = slug(label, width=100)
+    return slug(f"{label}/", width=100) if name.endswith(FAILED) else name
+
+
+def failed(target: Path) -> Path:
+    """Where a run that failed leaves what it had: beside the report."""
+    return target.with_name(target.name + FAILED)
+
+
+@contextlib.contextmanager
+def locked(target: Path) -> Iterator[None]:
+    """Be the only one, of all processes on this folder of reports, who works on ``target``; others wait.
+
+    The lock is a byte of one file, and is gone with the process that holds it, however that ended.
+    """
+    root = target.parent.parent
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / LOCK).open("a") as file:
+        if fcntl is not None:
+            byte = int(hashlib.sha256(f"{target.parent.name}/{target.name}".encode()).hexdigest()[:8], 16)
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, byte)
+        yield
+
+
+def begin(target: Path) -> Path:
+    """A new working folder beside ``target``, after what killed runs left has been put right."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(target.parent)
+    if _old(target).exists():  # killed between two renames
+        if target.exists():
+            shutil.rmtree(_old(target), ignore_errors=True)
+        else:
+            _old(target).rename(target)
+    prefix = f".{target.name[:40]}-{_HOST}-{os.getpid()}-"
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+
+
+def publish(work: Path, target: Path) -> None:
+    """Rename a finished folder into place; the one it replaces goes only when the new one stands."""
+    work.chmod(0o755)
+    _keep_former(work, target)
+    old = _old(target)
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        target.rename(old)
+    work.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(failed(target), ignore_errors=True)
+
+
+def keep_failed(work: Path, target: Path, error: BaseException) -> Path:
+    """Leave what a failed run had: log, partial notebook, page; a report that was there before stays."""
+    place = failed(target)
+    shutil.rmtree(place, ignore_errors=True)
+    work.rename(place)
+    place.chmod(0o755)
+    if isinstance(error, GatebookError):
+        said = error.message()
+    else:
+        said = f"{type(error).__name__}: {plain(error)}" if isinstance(error, Exception) else "stopped"
+    with contextlib.suppress(OSError):  # a full disk: what is there stays there
+        write_files(place, {"error.txt": said + "\n"})
+    return place
+
+
+def former(target: Path) -> list[Path]:
+    """The results that this label had before, oldest first: ``NNNN-<digest>.json.gz``."""
+    return sorted(_history(target).glob("[0-9]*-*.json.gz"))
+
+
+def _history(target: Path) -> Path:
+    return target.parent.parent / HISTORY / target.parent.name / target.name
+
+
+def _keep_former(work: Path, target: Path) -> None:
+    old, new = target / "result.json", work / "result.json"
+    if not old.exists() or old.read_bytes() == new.read_bytes():
+        return
+    kept = former(target)
+    number = int(kept[-1].name.partition("-")[0]) + 1 if kept else 1
+    data = old.read_bytes()
+    place = _history(target) / f"{number:04d}-{hashlib.sha256(data).hexdigest()[:12]}.json.gz"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = place.with_suffix(".part")
+    part.write_bytes(gzip.compress(data, mtime=0))
+    part.rename(place)
+    for path in kept[: len(kept) + 1 - MOST_FORMER]:
+        path.unlink(missing_ok=True)
+
+
+def _old(target: Path) -> Path:
+    return target.with_name(f".{target.name}.old")
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what runs of this machine that were killed outright left behind: their process is gone."""
+    for entry in folder.iterdir():
+        found = _WORK.fullmatch(entry.name)
+        if found and found["host"] == _HOST and not is_alive(int(found["pid"])):
+            shutil.rmtree(entry, ignore_errors=True)
