@@ -178,6 +178,7 @@ def execute(
                 progress_bar=progress,
                 log_output=True,
                 execution_timeout=cell_timeout,
+                shutdown_kernel="immediate",
                 kernel_manager_class=kernels.manager(started, sockets, noise, late, spare),
                 resources={"metadata": {"path": str(folder)}},
             )

@@ -634,8 +634,8 @@ def test_colour_is_for_terminals_that_want_it(gatebook, monkeypatch, terminal, n
 def test_run_says_where_the_report_lies_and_leaves_with_the_verdict_when_asked(gatebook, monkeypatch, bad, tmp_path):
     from analysis.pipeline import report
 
-    def made(request, expected, out, *, say, **_):
-        say("running the notebook")
+    def made(request, expected, out, options):
+        options.say("running the notebook")
         folder = out / "recipe-card" / "x"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "index.html").touch()

@@ -17,7 +17,7 @@ from pypdf import PdfReader
 
 from analysis.cli.options import ask
 from analysis.errors import ExecutionError, MissingProgram
-from analysis.pipeline import execute, quarto, report
+from analysis.pipeline import execute, folders, quarto, report
 from analysis.results import dumps
 
 MODELS = ["<script>alert(1)</script>", "../..", "=cmd()", "🙂", "a" * 300, "NA", "007"]
@@ -77,17 +77,8 @@ def asked(runs, label=LABEL):
 
 def make(runs, out, label=LABEL, formats=("html",), timeout=120, **changes):
     given = asked(runs, label)
-    request = given.request
-    return report.make(
-        request,
-        replace(given.result, **changes),
-        out,
-        formats=formats,
-        renderer="builtin",
-        timeout=timeout,
-        progress=False,
-        say=lambda line: None,
-    )
+    options = report.Options(formats=formats, renderer="builtin", timeout=timeout)
+    return report.make(given.request, replace(given.result, **changes), out, options)
 
 
 def files_of(folder):
@@ -195,7 +186,7 @@ def test_run_json_tells_what_may_differ(files):
     run = json.loads(files["run.json"])
     assert run["schema"] == "gatebook/run/1"
     assert run["renderer"] == "builtin"
-    assert run["packages"]["papermill"]
+    assert run["environment"]["papermill"]
     assert all(cell["seconds"] is not None for cell in run["cells"])
     assert [cell["cell"] for cell in run["cells"]][:3] == ["parameters", "injected-parameters", "setup"]
 
@@ -258,19 +249,19 @@ def test_hostile_names_do_not_draw(files):
 
 @pytest.mark.parametrize("label", HOSTILE_LABELS, ids=lambda label: ascii(label)[:20])
 def test_a_label_never_leaves_the_folder(label):
-    name = report.folder_name(label)
+    name = folders.folder_name(label)
     assert re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,119}", name)
     assert not name.endswith((".", ".failed"))
     assert name.split(".")[0] not in {"con", "nul", "lpt1", "prn", "aux"}
 
 
 def test_different_labels_have_different_folders():
-    names = [report.folder_name(label) for label in HOSTILE_LABELS]
+    names = [folders.folder_name(label) for label in HOSTILE_LABELS]
     assert len(set(names)) == len(HOSTILE_LABELS)
 
 
 def test_an_honest_label_keeps_its_name():
-    assert report.folder_name("nightly-2026.11") == "nightly-2026.11"
+    assert folders.folder_name("nightly-2026.11") == "nightly-2026.11"
 
 
 # ---- again, by hand
@@ -320,7 +311,8 @@ def test_a_second_failure_replaces_the_first(runs, tmp_path, monkeypatch):
     monkeypatch.setattr(execute, "execute", fail)
     with pytest.raises(ExecutionError, match="second"):
         make(runs, tmp_path, label="nightly")
-    assert files_of(failed) == {"error.txt": b"second\n"}
+    assert sorted(files_of(failed)) == ["error.txt", "index.html"]
+    assert files_of(failed)["error.txt"] == b"second\n"
 
 
 @pytest.mark.parametrize(
@@ -340,12 +332,12 @@ def test_a_label_that_looks_like_a_failure_of_another_is_safe(runs, tmp_path, ea
     def fail(*_, **__):
         raise ExecutionError("no")
 
-    other = earlier.with_name(report.folder_name("nightly.failed"))
+    other = earlier.with_name(folders.folder_name("nightly.failed"))
     other.mkdir()
     monkeypatch.setattr(execute, "execute", fail)
     with pytest.raises(ExecutionError):
         make(runs, tmp_path, label="nightly")
-    assert files_of(earlier.with_name("nightly.failed")) == {"error.txt": b"no\n"}
+    assert files_of(earlier.with_name("nightly.failed"))["error.txt"] == b"no\n"
     assert other.exists()
 
 
@@ -382,22 +374,15 @@ def test_a_missing_renderer_is_said_before_anything_runs(runs, tmp_path, monkeyp
     given = asked(runs)
     request = given.request
     with pytest.raises(MissingProgram, match="quarto is not installed"):
-        report.make(
-            request,
-            given.result,
-            tmp_path / "out",
-            formats=("html",),
-            renderer="quarto",
-            timeout=None,
-            progress=False,
-            say=lambda line: None,
-        )
+        report.make(request, given.result, tmp_path / "out", report.Options(formats=("html",), renderer="quarto"))
     assert not (tmp_path / "out").exists()
 
 
 def test_what_a_killed_run_left_is_swept(tmp_path):
     # 4194304 is above the largest process number of Linux
-    for name in (".nightly-4194305-ab1c", f".nightly-{os.getpid()}-ab1c", "nightly-4194305-ab1c"):
+    host, kept = folders._HOST, f".nightly-{folders._HOST}-{os.getpid()}-ab1c"
+    elsewhere = ".nightly-a1b2c3-4194305-ab1c"  # of another machine on the same disk
+    for name in (f".nightly-{host}-4194305-ab1c", kept, elsewhere, f"nightly-{host}-4194305-ab1c"):
         (tmp_path / name).mkdir()
-    report._sweep(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f".nightly-{os.getpid()}-ab1c", "nightly-4194305-ab1c"]
+    folders._sweep(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {kept, elsewhere, f"nightly-{host}-4194305-ab1c"}

@@ -61,7 +61,7 @@ def text(site):
 def test_the_index_lists_reports_with_their_verdicts_in_words(reports, site):
     for name, verdict in [("a", "pass"), ("b", "refuse"), ("c", "undecided"), ("d", "pass")]:
         report(reports, name, verdict, headline=f"headline of {name}")
-    entries = assemble(reports, site)
+    entries = assemble([reports], site)
     assert [(entry.label, entry.verdict) for entry in entries] == [
         ("a", "pass"),
         ("b", "refuse"),
@@ -78,7 +78,7 @@ def test_the_index_lists_reports_with_their_verdicts_in_words(reports, site):
 def test_every_link_leads_to_a_copy(reports, site):
     folder = report(reports, "a")
     (folder / "report.pdf").write_bytes(b"%PDF")
-    assemble(reports, site)
+    assemble([reports], site)
     links = re.findall(r'href="([^"]*)"', index(site))
     assert sorted(links) == [f"reports/recipe-card/a/{name}" for name in ("index.html", "report.pdf", "result.json")]
     assert all((site / link).is_file() for link in links)
@@ -87,14 +87,14 @@ def test_every_link_leads_to_a_copy(reports, site):
 
 def test_what_differs_between_runs_is_not_published(reports, site):
     report(reports, "a")
-    assemble(reports, site)
+    assemble([reports], site)
     assert not list(site.rglob("log.txt")) + list(site.rglob("run.json"))
 
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_labels_are_text(reports, site, hostile):
     report(reports, "safe", label=hostile, headline=hostile)
-    assemble(reports, site)
+    assemble([reports], site)
     assert set(re.findall(r"<([a-z]\w*)", index(site))) <= {
         *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "ol", "li", "span", "a")
     }
@@ -109,7 +109,7 @@ def test_failed_and_incomplete_folders_are_not_published(reports, site):
     report(reports, ".c-xyz")
     (report(reports, "d") / "index.html").unlink()
     (report(reports, "e") / "result.json").unlink()
-    assert [entry.label for entry in assemble(reports, site)] == ["a"]
+    assert [entry.label for entry in assemble([reports], site)] == ["a"]
     assert [path.name for path in (site / "reports" / "recipe-card").iterdir()] == ["a"]
 
 
@@ -118,13 +118,13 @@ def test_no_report_is_wrong_use(reports, site, there):
     if there:
         report(reports, "a.failed")
     with pytest.raises(UsageError, match="holds no report"):
-        assemble(reports, site)
+        assemble([reports], site)
     assert not site.exists()
 
 
 def test_the_index_asks_for_nothing(reports, site):
     report(reports, "a")
-    assemble(reports, site)
+    assemble([reports], site)
     assert not re.search(r"https?:|//|@import|url\(|<script|<link|<img", index(site))
     assert "default-src 'none'" in index(site)
 
@@ -132,10 +132,10 @@ def test_the_index_asks_for_nothing(reports, site):
 def test_a_rebuild_removes_what_vanished_and_leaves_nothing_beside(reports, site):
     report(reports, "a")
     gone = report(reports, "b")
-    assemble(reports, site)
+    assemble([reports], site)
     assert (site / "reports/recipe-card/b/index.html").exists()
     gone.rename(gone.with_name("b.failed"))
-    assemble(reports, site)
+    assemble([reports], site)
     assert [path.name for path in (site / "reports/recipe-card").iterdir()] == ["a"]
     assert sorted(path.name for path in site.parent.iterdir()) == ["_site", "reports"]
 
@@ -143,9 +143,9 @@ def test_a_rebuild_removes_what_vanished_and_leaves_nothing_beside(reports, site
 def test_two_sites_of_the_same_reports_are_equal(reports, site):
     report(reports, "b")
     report(reports, "a")
-    assemble(reports, site)
+    assemble([reports], site)
     first = index(site)
-    assemble(reports, site)
+    assemble([reports], site)
     assert index(site) == first
 
 
@@ -155,7 +155,7 @@ def test_a_folder_that_is_not_a_site_is_never_replaced(reports, tmp_path):
     mine.mkdir()
     (mine / "thesis.tex").write_text("years of work", encoding="utf-8")
     with pytest.raises(UsageError, match=r"docs.*thesis\.tex"):
-        assemble(reports, mine)
+        assemble([reports], mine)
     assert (mine / "thesis.tex").exists()
 
 
@@ -164,15 +164,15 @@ def test_the_site_never_takes_the_place_of_its_reports(reports, tmp_path, monkey
     folder = report(reports, "a")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError):
-        assemble(reports.relative_to(tmp_path), Path(out))
+        assemble([reports.relative_to(tmp_path)], Path(out))
     assert (folder / "index.html").exists()
 
 
 def test_an_empty_folder_and_an_old_site_are_taken(reports, site):
     report(reports, "a")
     site.mkdir()
-    assemble(reports, site)
-    assemble(reports, site)
+    assemble([reports], site)
+    assemble([reports], site)
     assert (site / "index.html").exists()
 
 
@@ -180,4 +180,4 @@ def test_a_broken_result_is_named(reports, site):
     folder = report(reports, "a")
     (folder / "result.json").write_text('{"schema": "gatebook/result/1"', encoding="utf-8")
     with pytest.raises(UsageError, match=r"result\.json: is not valid JSON"):
-        assemble(reports, site)
+        assemble([reports], site)
