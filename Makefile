@@ -1,8 +1,7 @@
-# make demo: set up and build the example report and the site. make test: set up and run every check and test.
+# make demo: set up and build the example reports and the site. make test: set up and run every check and test.
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXAMPLES := data/examples
 
 # a kernel that may not keep compiled modules recompiles pandas at every start
 unexport PYTHONDONTWRITEBYTECODE
@@ -10,17 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test check bench lab clean
 
 demo: $(READY)
-	$(BIN)/gatebook run recipe-card --data $(EXAMPLES)/recipe_card/synthetic_runs.csv \
-	  --data counts=$(EXAMPLES)/recipe_card/published_counts.csv -p chance_rate=0.5 --label example --to html,pdf
-	$(BIN)/gatebook run tail-shape --data $(EXAMPLES)/tail_shape/controls.csv.gz --label controls --to html,pdf
-	$(BIN)/gatebook run churn --data $(EXAMPLES)/churn/samples.csv.gz --data greedy=$(EXAMPLES)/churn/greedy.csv.gz \
-	  -p max_deteriorated=0.05 --label example --to html,pdf
-	$(BIN)/gatebook run churn --data counts=$(EXAMPLES)/churn/published_pair.csv.gz -f $(EXAMPLES)/churn/published_pair.yml \
-	  --label published --to html,pdf
-	$(BIN)/gatebook run fine-tune --data $(EXAMPLES)/fine_tune/items.csv.gz --data suites=$(EXAMPLES)/fine_tune/suites.csv.gz \
-	  --data judgements=$(EXAMPLES)/fine_tune/judgements.csv.gz --data human=$(EXAMPLES)/fine_tune/human.csv.gz \
-	  --rule data/rules/fine_tune.yml -p method=paper --label example --to html,pdf
-	$(BIN)/gatebook site
+	$(BIN)/gatebook build
 	@echo
 	@echo "Open _site/index.html, or a report: reports/*/*/index.html, with report.pdf beside it."
 
@@ -40,6 +29,7 @@ bench: $(READY)
 	$(BIN)/python tests/benchmarks/bench_paired.py
 	$(BIN)/python tests/benchmarks/bench_readers.py
 	$(BIN)/python tests/benchmarks/bench_command.py
+	$(BIN)/python tests/benchmarks/bench_build.py
 
 lab: $(READY)
 	$(BIN)/jupyter lab notebooks

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 import operator
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +139,7 @@ def dumps(value: Any) -> str:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read a ``result.json`` written by any version that shares the schema.
+    """Read a ``result.json`` written by any version that shares the schema, also packed (``.gz``).
 
     Raises
     ------
@@ -145,10 +147,12 @@ def load(path: Path) -> dict[str, Any]:
         When it is missing, not JSON, or not a result.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+        value = json.loads(text, parse_constant=_no_number)
     except OSError as error:
-        raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror)})")) from error
-    except (ValueError, RecursionError) as error:
+        raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror or error)})")) from error
+    except (ValueError, RecursionError, EOFError, zlib.error) as error:
         raise UsageError(Fault(file=path.name, what=f"is not valid JSON ({plain(error)})")) from error
     if not _is_result(value):
         raise UsageError(
@@ -191,6 +195,13 @@ def _is_result(value: Any) -> bool:
     if not isinstance(gate, dict) or not isinstance(gate.get("checks"), list) or not isinstance(tables, dict):
         return False
     if not all(isinstance(table, dict) and isinstance(table.get("rows"), list) for table in tables.values()):
+        return False
+    rows = (
+        [*value["units"], *value["inputs"]]
+        if isinstance(value["units"], list) and isinstance(value["inputs"], list)
+        else [0]
+    )
+    if not all(isinstance(row, dict) for row in (*rows, value["parameters"], value["layouts"])):
         return False
     texts = (*(value[name] for name in ("study", "label", "headline", "signature")), gate.get("reason"))
     if not all(isinstance(text, str) for text in texts):

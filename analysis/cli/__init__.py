@@ -35,6 +35,8 @@ COMMANDS = {
     "judge-resolve": ("analysis.cli.judging", "A judge's answers to a sheet, as judgements."),
     "build": ("analysis.cli.build", "All reports of a manifest: what is out of date, in parallel."),
     "site": ("analysis.cli.build", "Assemble the site from the reports."),
+    "verify": ("analysis.cli.folders", "Whether a report is what it says: digests, and the verdict from its inputs."),
+    "compare": ("analysis.cli.folders", "Two results side by side, or what a label was before."),
     "register": ("analysis.cli.tools", "Lock a decision rule before the numbers are seen."),
     "doctor": ("analysis.cli.tools", "What works here, and how to get what is missing."),
 }

@@ -40,6 +40,7 @@ WORDS = {
 }
 PAGES = ("index.html", "report.pdf", "figures/")
 """Files that are rendered from the notebook's outputs."""
+RUN_CODE = frozenset({"execute.py", "kernels.py", "report.py"})
 PAGE_CODE = frozenset({"document.py", "fonts.py", "html.py", "normalise.py", "pandoc.py", "pdf.py", "quarto.py"})
 MOST_NAMED = 3
 
@@ -110,10 +111,10 @@ def wanted(
             "parameters": _digest([request.study.slug, label, values, layouts]),
             "inputs": _digest(inputs),
             "rule": _digest(rule) if rule else "none",
-            "package": _package(pages=False),
-            "environment": _digest(provenance.environment()),
+            "package": package(pages=False),
+            "environment": environment(),
             "narrative": text,
-            "page": _digest([_package(pages=True), provenance.page_environment(), renderer, sorted(formats)]),
+            "page": _digest([package(pages=True), provenance.page_environment(), renderer, sorted(formats)]),
         },
         parameters=values,
         files=files,
@@ -230,16 +231,23 @@ def seen(path: Path, target: Path) -> str:
     return Path(os.path.relpath(path.parent.resolve() / path.name, target.resolve())).as_posix()
 
 
+def environment() -> str:
+    """Digest of interpreter, machine and packages."""
+    return _digest(dict(provenance.environment()))
+
+
 @functools.cache
-def _package(*, pages: bool) -> str:
+def package(*, pages: bool) -> str:
     """Digest of the code that makes results, or of the code and templates that only make pages."""
     root = Path(analysis.__file__).resolve().parent
     found = []
     for path in sorted([*root.rglob("*.py"), *root.rglob("*.json")]):
         inside = path.relative_to(root)
-        if inside.parts[0] in {"_share", "cli"}:
-            continue
-        if (inside.parts[0] == "pipeline" and inside.name in PAGE_CODE) == pages:
+        if inside.parts[0] == "pipeline":
+            counts = inside.name in (PAGE_CODE if pages else RUN_CODE)
+        else:
+            counts = not pages and inside.parts[0] not in {"_share", "cli"}
+        if counts:
             found.append((inside.as_posix(), path))
     if pages:
         templates = share_folder() / "templates"
