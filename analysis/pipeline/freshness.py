@@ -96,7 +96,7 @@ def wanted(
     InputError
         A file cannot be read.
     """
-    inputs, files = _inputs(request, target, state)
+    inputs, files = inputs_of(request, target, state)
     layouts = {name: layout.model_dump(mode="json") for name, layout in request.layouts.items()}
     values = request.params.model_dump(mode="json")
     rule = (
@@ -109,7 +109,7 @@ def wanted(
         components={
             "notebook": code,
             "parameters": _digest([request.study.slug, label, values, layouts]),
-            "inputs": _digest(inputs),
+            "inputs": inputs,
             "rule": _digest(rule) if rule else "none",
             "package": package(pages=False),
             "environment": environment(),
@@ -181,8 +181,14 @@ def seen_from(paths: Sequence[str], target: Path) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def _inputs(request: Request, target: Path, state: State) -> tuple[list[Any], dict[str, str]]:
-    """Every input as the notebook will name it, with the digests of what lies behind; and names by digest."""
+def inputs_of(request: Request, target: Path, state: State) -> tuple[str, dict[str, str]]:
+    """Digest over every input as the notebook will name it and all that lies behind; and file names by digest.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read.
+    """
     described: list[Any] = []
     files: dict[str, str] = {}
     for name, paths in request.data.items():
@@ -194,7 +200,7 @@ def _inputs(request: Request, target: Path, state: State) -> tuple[list[Any], di
                 raise InputError(Fault(file=plain(path), what=what, fix="Check the path.")) from error
             described.append([name, seen, found])
             files |= {digest: one for one, digest in found if digest}
-    return described, files
+    return _digest(described), files
 
 
 def _behind(path: str, target: Path, state: State) -> tuple[list[str], list[tuple[str, str]]]:

@@ -15,6 +15,7 @@ from analysis.errors import Fault, RenderError, raise_all
 from analysis.pipeline.tags import INJECTED, PARAMETERS, REMOVE
 from analysis.present.format import visible
 
+MOST_PRINTED = 100_000  # characters of one output
 _LABEL = re.compile(r"^#\|\s*label:\s*(?P<label>\S+)\s*$", re.MULTILINE)
 _TITLE = re.compile(r"\A\s*# [^\n]*")
 _REFERENCE = re.compile(r"```.*?```|`[^`\n]*`|(?<![\w\\])@(?P<name>[A-Za-z][\w:-]*)", re.DOTALL)  # or code, passed over
@@ -170,11 +171,19 @@ def _captioned(cell: nbformat.NotebookNode, result: Mapping[str, Any]) -> str:
     return "\n".join([*options, *code])
 
 
+def _cut(text: str) -> str:
+    """Printed text as far as a page should carry it: all of it is in the log."""
+    if len(text) <= MOST_PRINTED:
+        return text
+    half = MOST_PRINTED // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters more, in log.txt]\n{text[-half:]}"
+
+
 def _output(output: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
     if output.output_type == "error":
         raise RenderError(Fault(what=f"the notebook holds an error: {output.ename}"))
     if output.output_type == "stream":
-        output.text = output.text.replace(str(folder), ".")
+        output.text = _cut(output.text.replace(str(folder), "."))
         return output
     output.metadata = {k: v for k, v in output.metadata.items() if k == "image/png"}  # its size, or it fills the page
     output.data = {

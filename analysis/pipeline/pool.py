@@ -134,7 +134,8 @@ def run(
                     late = limit is not None and now - one.begun > limit
                     why = "user" if stop.now else "batch" if over else "limit" if late else ""
                     _end(one, why, now)
-                _listen(running, bell, _until(running, now, limit, deadline))
+                if running:
+                    _listen(running, bell, _until(running, now, limit, deadline))
                 for one in [one for one in running if one.process.exitcode is not None]:
                     running.remove(one)
                     yield one.index, _ended(one)

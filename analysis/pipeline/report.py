@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import nbformat
 
-from analysis.errors import ExecutionError, Fault, GatebookError, Incomplete, close_match
+from analysis.errors import ExecutionError, Fault, GatebookError, Incomplete, close_match, raise_all
 from analysis.inputs import NO_BYTES
 from analysis.pipeline import execute, failure, folders, freshness, html, kernels, normalise, pdf, provenance, quarto
 from analysis.pipeline.freshness import Wanted
@@ -111,9 +111,10 @@ def make(
             return Report(folder=target, result=load(target / "result.json"), renderer=chosen, new=False)
         work = folders.begin(target)
         try:
-            _require_same_bytes(expected, want)
+            _require_planned(expected, want)
             options.say("running the notebook")
             executed = _run(request, expected, work, options, template, spare)
+            _require_unchanged(request, target, want)
             options.say(f"rendering with {chosen}")
             _render(executed, request, want, work, options.formats, chosen)
             _require_no_secret(work, hidden)
@@ -230,12 +231,26 @@ def _run(
     return executed
 
 
-def _require_same_bytes(expected: StudyResult, want: Wanted) -> None:
+def _require_planned(expected: StudyResult, want: Wanted) -> None:
     """Refuse inputs that are not those whose digests were taken when this was planned."""
-    for entry in expected.inputs:
-        if entry["sha256"] not in {*want.files, NO_BYTES}:
-            what = "changed while the report was made"
-            raise ExecutionError(Fault(file=str(entry["file"]), what=what, fix="Try again when it is complete."))
+    raise_all(
+        ExecutionError,
+        (_changed(str(entry["file"])) for entry in expected.inputs if entry["sha256"] not in {*want.files, NO_BYTES}),
+    )
+
+
+def _require_unchanged(request: Request, target: Path, want: Wanted) -> None:
+    """Refuse inputs that are others now than when the run began."""
+    with State(target.parent.parent) as state:
+        digest, files = freshness.inputs_of(request, target, state)
+    if digest != want.components["inputs"]:
+        names = [name for sha, name in files.items() if sha not in want.files] or ["an input"]
+        raise ExecutionError(*map(_changed, names))
+
+
+def _changed(name: str) -> Fault:
+    what = "changed while the report was made, so that it was not published"
+    return Fault(file=name, what=what, fix="Try again when it is complete.")
 
 
 def _require_no_secret(work: Path, hidden: Sequence[str]) -> None:
