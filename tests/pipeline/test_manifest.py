@@ -1,8 +1,10 @@
 """reports.yml: every report and grid as jobs, every fault at once, labels that come from values."""
 
+import json
+
 import pytest
 
-from analysis.pipeline.manifest import ManifestError, load
+from analysis.pipeline.manifest import ManifestError, load, schema_text
 
 RUNS = "model,budget,seed,score\n" + "".join(f"{m},100,{i},0.9\n" for m in ("a", "b") for i in range(25))
 
@@ -150,3 +152,45 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_made(manifest):
     values = ", ".join(map(str, range(400)))
     text = f"reports: {{a: {{study: recipe-card, data: runs.csv, grid: {{x: [{values}], y: [{values}]}}}}}}"
     assert "stands for 160,000 reports" in refused(manifest, text)
+
+
+def test_the_schema_for_editors_is_the_one_that_ships():
+    from pathlib import Path
+
+    import analysis
+
+    assert (Path(analysis.__file__).parent / "pipeline" / "reports.schema.json").read_text(
+        encoding="utf-8"
+    ) == schema_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        (ONE, True),
+        (GRID, True),
+        ("reports:\n  x: {study: nope, data: a.csv}\n", False),
+        ("reports:\n  x: {study: churn, data: a.csv, params: {tau: 1}}\n", False),
+        ("reports:\n  x: {study: churn, data: {samples: a.csv}}\n", False),
+        ("reports:\n  x: {study: churn, data: a.csv, to: [docx]}\n", False),
+        ("reports:\n  x: {study: churn}\n", False),
+        ("reports: {}\n", False),
+        ("reporst: {}\n", False),
+    ],
+)
+def test_an_editor_sees_what_the_command_would_refuse(text, fits):
+    from jsonschema import Draft202012Validator
+    from ruamel.yaml import YAML
+
+    found = list(Draft202012Validator(json.loads(schema_text())).iter_errors(YAML(typ="safe").load(text)))
+    assert (found == []) == fits
+
+
+def test_an_address_is_no_path_below_the_manifest(manifest):
+    (job,) = manifest('reports:\n  x: {study: recipe-card, data: "s3://bucket/{m}.csv", grid: {m: [a]}}\n')
+    assert job.request.data == {"runs": ["s3://bucket/a.csv"]}
+
+
+def test_verdicts_and_notebooks_of_ones_own(manifest, tmp_path):
+    (job,) = manifest("reports:\n  x: {study: recipe-card, data: runs.csv, gate: false, notebook: my.ipynb}\n")
+    assert (job.gated, job.notebook) == (False, tmp_path / "my.ipynb")
