@@ -13,6 +13,7 @@ import pytest
 from analysis.cli import COMMANDS
 from analysis.cli.options import ask
 from analysis.errors import InputError
+from analysis.pipeline.manifest import load
 from analysis.studies.churn import schemas as churn
 from analysis.studies.fine_tune import schemas as fine_tune
 from analysis.studies.recipe_card.cells import COUNTS, RUNS
@@ -63,6 +64,24 @@ def test_the_params_file_of_the_readme_is_accepted(tmp_path: Path) -> None:
     data.write_text('[[0.93, 0.91, "cnn"], [0.94, 0.90, "cnn"]]', encoding="utf-8")
     result = ask("recipe-card", [str(data)], [], [], [str(mapping)], None, None).result
     assert [(u.audit, u.n) for u in result.units] == [("calibration", 2), ("target", 2)]
+
+
+def test_the_manifest_of_the_readme_is_accepted(tmp_path: Path) -> None:
+    for name in ("suites.csv", "runs/small.csv", "runs/large.csv", "logs/nightly/a.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a\n1\n", encoding="utf-8")
+    (tmp_path / "pairs.csv").write_text("pair\na\nb\n", encoding="utf-8")
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "fine-tune.yml").write_bytes((ROOT / "data" / "rules" / "fine_tune.yml").read_bytes())
+    (tmp_path / "reports.yml").write_text(blocks("yaml")[2], encoding="utf-8")
+    assert [job.key for job in load(tmp_path / "reports.yml")] == [
+        "fine-tune/nightly",
+        "recipe-card/recipes-model-small-tau-0.8",
+        "recipe-card/recipes-model-large-tau-0.8",
+        "recipe-card/recipes-model-large-tau-0.85",
+        "churn/everything-pair-a",
+        "churn/everything-pair-b",
+    ]
 
 
 def test_the_choices_of_the_readme_are_accepted(tmp_path: Path) -> None:

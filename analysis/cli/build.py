@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from analysis.cli.options import report_module
 from analysis.errors import (
     EXIT_INTERRUPTED,
     EXIT_REPORT,
@@ -113,15 +115,20 @@ def build(
         if rerun == "failed":
             chosen = [job for job in chosen if batch.failed_before(job, settings.out, state)]
         planned = batch.plan(chosen, settings, state)
+        open_ = sum(one.decision.action == "run" for one in planned)
+        if open_ and not quiet:
+            click.echo(f"reading the inputs of {open_:,} of {len(planned):,} reports", err=True)
         planned = batch.validate(planned, settings, stop)
         if stop.number:
-            raise KeyboardInterrupt
+            return _stopped(stop.number)
         if dry_run:
             return _show_plan(planned, as_json=as_json)
         invalid = [fault for one in planned for fault in batch.named_faults(one)]
         if invalid and not skip_invalid:
             more = Fault(what="nothing was made", fix="Mend it, or make the others with --skip-invalid.")
             raise UsageError(*invalid, more)
+        if any(one.decision.action != "cached" for one in planned):
+            report_module()
         outcomes: list[Outcome | None] = [None] * len(planned)
         for count, (position, outcome) in enumerate(batch.make(planned, settings, state, stop), start=1):
             outcomes[position] = outcome
@@ -221,6 +228,11 @@ def _show_plan(planned: Sequence[Planned], *, as_json: bool) -> int:
     return EXIT_USAGE if "invalid" in found else 0
 
 
+def _stopped(number: int) -> int:
+    click.echo("stopped; the next build goes on from here", err=True)
+    return EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_TERMINATED
+
+
 def _tell(outcome: Outcome, prefix: str) -> None:
     verdict = f"  {outcome.verdict}" if outcome.verdict else ""
     click.echo(f"{prefix} {outcome.status:<11} {outcome.seconds:6.1f} s  {plain(outcome.key)}{verdict}", err=True)
@@ -254,8 +266,7 @@ def _finish(
             click.echo(f"{one.status:<11} {one.verdict or '–':<10} {plain(one.key)}")
     click.echo(f"{summaries.sentence(outcomes)} ({seconds:.1f} s)")
     if number:
-        click.echo("stopped; the next build goes on from here", err=True)
-        return EXIT_INTERRUPTED if number == 2 else EXIT_TERMINATED
+        return _stopped(number)
     if any(one.status not in MADE for one in outcomes):
         return EXIT_REPORT
     counted = [one.verdict for one in outcomes if one.gated]

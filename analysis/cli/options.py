@@ -123,3 +123,25 @@ def progress(paths: Sequence[str], *, shown: bool) -> Iterator[Callable[[int], N
         return
     with click.progressbar(length=size, label="reading", file=sys.stderr) as bar:
         yield bar.update
+
+
+def report_module() -> Any:
+    """What makes reports.
+
+    Raises
+    ------
+    MissingProgram
+        Without Jupyter.
+    """
+    from analysis.errors import Fault, MissingProgram
+
+    try:
+        from analysis.pipeline import report
+    except ModuleNotFoundError as error:
+        raise MissingProgram(
+            Fault(
+                what=f"making a report needs the package {error.name}",
+                fix="Install it: pip install 'gatebook[report]'. The verdict alone needs nothing more: gatebook gate.",
+            )
+        ) from error
+    return report

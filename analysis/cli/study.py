@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from analysis.cli.options import ask, study_options
+from analysis.cli.options import ask, report_module, study_options
 from analysis.errors import VERDICT_EXIT, Fault, UsageError, plain
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def run(
     if not out.strip():
         raise UsageError(Fault(place="--out", what="names no folder", fix="Is a shell variable unset?"))
     asked = ask(study, label=label, **_asked(given | {"no_progress": no_progress or quiet}))
-    report_module = _report_module()
-    options = report_module.Options(
+    reports = report_module()
+    options = reports.Options(
         formats=formats,
         renderer=renderer,
         timeout=timeout,
@@ -125,7 +125,7 @@ def run(
         progress=sys.stderr.isatty() and not quiet and not no_progress,
         say=lambda line: None if quiet else click.echo(f"{asked.study.slug}: {line}", err=True),
     )
-    report = report_module.make(asked.request, asked.result, Path(out), options)
+    report = reports.make(asked.request, asked.result, Path(out), options)
     if quiet:
         click.echo(str(report.folder))
     else:
@@ -134,21 +134,6 @@ def run(
         for name in sorted(path.name for path in report.folder.iterdir()):
             click.echo(f"  {report.folder / name}")
     return VERDICT_EXIT[report.result["gate"]["verdict"]] if gated else 0
-
-
-def _report_module() -> Any:
-    from analysis.errors import MissingProgram
-
-    try:
-        from analysis.pipeline import report
-    except ModuleNotFoundError as error:
-        raise MissingProgram(
-            Fault(
-                what=f"making a report needs the package {error.name}",
-                fix="Install it: pip install 'gatebook[report]'. The verdict alone needs nothing more: gatebook gate.",
-            )
-        ) from error
-    return report
 
 
 def _asked(given: dict[str, Any]) -> dict[str, Any]:

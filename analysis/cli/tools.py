@@ -11,14 +11,16 @@ from typing import Any
 import click
 
 EXTRAS = {
-    "report": ("papermill", "nbconvert", "altair", "vl_convert", "pypandoc", "typst", "nh3"),
+    "report": ("papermill", "nbconvert", "altair", "vl_convert", "pypandoc", "typst", "nh3", "psutil"),
     "formats": ("pyarrow", "zstandard"),
     "lab": ("jupyterlab", "anywidget"),
+    "cloud": ("fsspec", "s3fs", "gcsfs"),
 }
 ADDS = {
-    "report": "gatebook run: notebook, page and PDF",
+    "report": "gatebook run and build: notebook, page and PDF",
     "formats": "Parquet, Arrow and .zst inputs, and logs of Inspect packed by zstandard",
     "lab": "JupyterLab with interactive charts",
+    "cloud": "inputs by address: s3://, gs:// and whatever else fsspec reads",
 }
 
 
@@ -132,7 +134,7 @@ def doctor() -> int:
     import analysis
 
     click.echo(f"gatebook {analysis.__version__}, Python {sys.version.split()[0]} at {sys.executable}")
-    click.echo("ok       gate, check, size, params, studies, register")
+    click.echo("ok       gate, check, size, params, studies, register, compare, verify")
     for extra, modules in EXTRAS.items():
         missing = [name for name in modules if importlib.util.find_spec(name) is None]
         if missing:
