@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,7 @@ def build(
     """
     from analysis.pipeline import batch, pool
     from analysis.pipeline.manifest import load, schema_text
+    from analysis.pipeline.processes import may_fork
     from analysis.pipeline.state import State
 
     if schema:
@@ -115,6 +117,7 @@ def build(
         if rerun == "failed":
             chosen = [job for job in chosen if batch.failed_before(job, settings.out, state)]
         planned = batch.plan(chosen, settings, state)
+        settings = replace(settings, forked=may_fork())  # asking a store for its files may have started a thread
         open_ = sum(one.decision.action == "run" for one in planned)
         if open_ and not quiet:
             click.echo(f"reading the inputs of {open_:,} of {len(planned):,} reports", err=True)

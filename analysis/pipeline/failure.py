@@ -22,8 +22,10 @@ from analysis.request import Request
 from analysis.sections import parameters_table
 from analysis.study import write_files
 
+_MARKER = "papermill-error-cell-tag"  # of cells that papermill puts in to point at a failure
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 LOG_LINES, MOST_TEXT = 60, 20_000
+HEADLINE = 600  # characters of what went wrong on top of the page
 
 
 def page(work: Path, request: Request, label: str, error: BaseException) -> None:
@@ -35,11 +37,12 @@ def notebook(work: Path, request: Request, label: str, error: BaseException) -> 
     """The failure as a clean notebook: nothing of the data or of the run is markup in it."""
     partial = work / PARTIAL
     ran = nbformat.read(partial, as_version=4) if partial.exists() else v4.new_notebook()
+    ran.cells = [cell for cell in ran.cells if _MARKER not in cell.metadata.get("tags", [])]
     at = _failing(ran)
     said = error.message() if isinstance(error, GatebookError) else f"{type(error).__name__}: {plain(error)}"
     fields = {
         "title": f"{request.study.title}: {label}",
-        "description": f"Not made. {plain(said, width=600)}",
+        "description": plain(said, width=HEADLINE),
         "verdict": "failed",
         "study": request.study.slug,
         "label": label,
@@ -68,7 +71,8 @@ def _failing(ran: nbformat.NotebookNode) -> int | None:
 
 
 def _failed(ran: nbformat.NotebookNode, at: int | None, said: str) -> Iterator[nbformat.NotebookNode]:
-    yield _text(said)
+    if len(said) > HEADLINE or "\n" in said or at is None:
+        yield _text(said)
     if at is None:
         return
     cell = ran.cells[at]

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import analysis
 from analysis.errors import Fault, InputError, UsageError, plain
 from analysis.pipeline import folders, provenance
+from analysis.pipeline.provenance import EXECUTED, RENDERED
 from analysis.pipeline.state import State
 from analysis.pipeline.tags import PARAMETERS
 from analysis.readers import remote
@@ -24,20 +25,7 @@ from analysis.study import share_folder
 
 Action = Literal["run", "render", "cached"]
 
-EXECUTED = ("notebook", "parameters", "inputs", "rule", "package", "environment")
-"""What a run depends on; when one of these changes, the notebook is executed again."""
-RENDERED = ("narrative", "page")
-"""What only the page depends on; when one of these changes, the outputs are rendered again."""
-WORDS = {
-    "notebook": "notebook code",
-    "parameters": "parameters",
-    "inputs": "input bytes",
-    "rule": "rule",
-    "package": "package code",
-    "environment": "environment",
-    "narrative": "text of the notebook",
-    "page": "page code or formats",
-}
+WORDS = {**EXECUTED, **RENDERED}
 PAGES = ("index.html", "report.pdf", "figures/")
 """Files that are rendered from the notebook's outputs."""
 RUN_CODE = frozenset({"execute.py", "kernels.py", "report.py"})
@@ -52,7 +40,7 @@ class Wanted:
     Attributes
     ----------
     components
-        Digest by component, see ``EXECUTED`` and ``RENDERED``.
+        Digest by component, see `provenance.EXECUTED` and `provenance.RENDERED`.
     parameters
         Values by name, to say what changed.
     files

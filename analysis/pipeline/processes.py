@@ -10,9 +10,15 @@ import ctypes
 import os
 import signal
 import sys
+import threading
 
 LINUX = sys.platform == "linux"
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
+
+
+def may_fork() -> bool:
+    """Whether a fork of this process is safe: on Linux, and no other thread may hold a lock that the fork would wait for."""
+    return LINUX and threading.active_count() == 1
 
 
 def die_with_parent(parent: int) -> None:

@@ -27,6 +27,17 @@ RUN_PACKAGES = (
 )  # fmt: skip
 PAGE_PACKAGES = ("fonttools", "jinja2", "manimgx-fonts", "nbconvert", "nh3", "pypandoc-binary", "typst")
 LOCKS = ("requirements.lock", "uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "conda-lock.yml", "requirements.txt")
+EXECUTED = {
+    "notebook": "notebook code",
+    "parameters": "parameters",
+    "inputs": "input bytes",
+    "rule": "rule",
+    "package": "package code",
+    "environment": "environment",
+}
+"""What a run depends on, in words; when one of these changes, the notebook is executed again."""
+RENDERED = {"narrative": "text of the notebook", "page": "page code or formats"}
+"""What only the page depends on; when one of these changes, the outputs are rendered again."""
 APART = frozenset({"run.json", "log.txt"})
 """Files that may differ between two equal runs."""
 
@@ -94,7 +105,7 @@ def origin(folder: Path, components: Mapping[str, str]) -> str:
         "and for every input what stands in the table above. Under the same code and environment a new run gives the same bytes. "
         "What this report was made from, as the first twelve digits of SHA-256:",
         "",
-        *(f"- {name}: `{components[name][:12]}`" for name in components if name not in {"narrative", "page"}),
+        *(f"- {words}: `{components[name][:12]}`" for name, words in EXECUTED.items()),
     ]
     return "\n".join(lines)
 

@@ -122,7 +122,7 @@ def make(
                 **_record(work, want, renderer=chosen, begun=begun, started=started),
                 "cells": provenance.cell_seconds(executed),
                 "memory": provenance.peak_memory(),
-                **provenance.host(target.parent.resolve()),
+                **provenance.host(out.resolve()),
             }
             write_files(work, {"run.json": dumps(record)})
         except BaseException as error:
@@ -307,6 +307,7 @@ def _record(work: Path, want: Wanted, *, renderer: str, begun: float, started: d
         "verdict": result["gate"]["verdict"],
         "label": result["label"],
         "seed": result["parameters"].get("seed"),
+        "inputs": result["inputs"],
         "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - begun, 3),
         "renderer": renderer,

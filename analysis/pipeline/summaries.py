@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from analysis.results import dumps
 
 SCHEMA = "gatebook/summary/1"
 STARTED_NOT = frozenset({"skipped", "cancelled"})
+_NO_XML = re.compile("[\ufffe\uffff\ud800-\udfff\x00-\x08\x0b\x0c\x0e-\x1f]")
 MOST_ROWS = 200  # of a Markdown table; CI services cut longer ones
 
 
@@ -55,7 +57,7 @@ def as_junit(outcomes: Sequence[Outcome], *, seconds: float, gated: bool) -> str
     tally = {"failure": 0, "error": 0, "skipped": 0}
     for one in outcomes:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=one.study, name=plain(one.label), time=f"{one.seconds:.3f}"
+            suite, "testcase", classname=one.study, name=_xml(one.label), time=f"{one.seconds:.3f}"
         )
         kind = ""
         if one.status in STARTED_NOT:
@@ -65,7 +67,7 @@ def as_junit(outcomes: Sequence[Outcome], *, seconds: float, gated: bool) -> str
         elif gated and one.gated and one.verdict != "pass":
             kind = "failure"
         if kind:
-            said = plain(one.message or f"the verdict is {one.verdict}", width=2000)
+            said = _xml(one.message or f"the verdict is {one.verdict}")
             ElementTree.SubElement(case, kind, type=one.status if kind != "failure" else str(one.verdict), message=said)
             tally[kind] += 1
     suite.set("failures", str(tally["failure"]))
@@ -75,14 +77,19 @@ def as_junit(outcomes: Sequence[Outcome], *, seconds: float, gated: bool) -> str
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
+def _xml(text: str) -> str:
+    """Text without the characters that no XML document may hold."""
+    return _NO_XML.sub("\ufffd", plain(text, width=2000))
+
+
 def as_markdown(outcomes: Sequence[Outcome]) -> str:
     """A block for a pull request or a job's summary: what was not made first, then by verdict."""
     order = {"refuse": 1, "undecided": 2, "pass": 3}
     rows = sorted(outcomes, key=lambda one: order.get(one.verdict or "", 0))
     lines = [f"### Gatebook: {sentence(outcomes)}", "", "| status | verdict | report | |", "| --- | --- | --- | --- |"]
     for one in rows[:MOST_ROWS]:
-        said = markdown(plain(one.message, width=300)).replace("|", "\\|")
-        name = markdown(plain(one.key)).replace("|", "\\|")
+        said = markdown(plain(one.message, width=300))
+        name = markdown(plain(one.key))
         lines.append(f"| {one.status} | {one.verdict or '–'} | {name} | {said} |")
     if len(rows) > MOST_ROWS:
         lines += ["", f"and {len(rows) - MOST_ROWS} more, in summary.json."]

@@ -469,3 +469,33 @@ def test_the_worst_verdict_is_the_code_when_asked(tmp_path):
     assert project.run("--gate").code == 1
     suite = ElementTree.parse(tmp_path / "reports" / "junit.xml").getroot()
     assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
+
+
+# ---- inputs elsewhere
+
+
+def test_inputs_by_address_are_fetched_and_their_bytes_decide(tmp_path):
+    project = Project(tmp_path)
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "runs.csv").write_text(RUNS, encoding="utf-8")
+    project.manifest(r0=f"data: 'file://{store}/runs.csv', notebook: short.ipynb")
+    assert project.run().code == 0
+    assert f"file://{store}/runs.csv" in (project.report("r0") / "report.ipynb").read_text(encoding="utf-8")
+    assert project.plan()["counts"]["cached"] == 1
+    (store / "runs.csv").write_text(RUNS + "a,100,25,0.9\n", encoding="utf-8")
+    assert reasons(project.plan()) == ["input bytes: runs.csv"]
+    (store / "runs.csv").unlink()
+    left = project.run()
+    assert left.code == 3
+    assert "nothing is there" in left.err
+
+
+def test_a_folder_is_watched_with_its_empty_folders(tmp_path):
+    project = Project(tmp_path).manifest(r0="data: data/, notebook: short.ipynb")
+    (tmp_path / "data" / "deep").mkdir(parents=True)
+    (tmp_path / "runs.csv").rename(tmp_path / "data" / "deep" / "runs.csv")
+    assert project.run().code == 0
+    assert project.plan()["counts"]["cached"] == 1
+    (tmp_path / "data" / "seed-7").mkdir()  # in a folder of seeds, a run that left nothing
+    assert project.plan()["counts"]["run"] == 1
