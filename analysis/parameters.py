@@ -168,6 +168,11 @@ def type_name(annotation: Any) -> str:
     return str(getattr(annotation, "__name__", annotation))
 
 
+def secret_names(model: type[BaseModel]) -> set[str]:
+    """The parameters that must not be told."""
+    return {name for name, field in model.model_fields.items() if _is_secret(field.annotation)}
+
+
 def changed(params: BaseModel) -> Mapping[str, Any]:
     """The parameters that differ from their defaults."""
     return {

@@ -119,7 +119,7 @@ def _add_path(study: Study, text: str, paths: dict[str, list[str]]) -> None:
     """``[NAME=]PATH`` to the paths by input name; without a name it is the study's first input."""
     names = [spec.schema.name for spec in study.inputs]
     name, equals, path = text.partition("=")
-    if not equals or (name not in names and Path(text).exists()):
+    if not equals or (name not in names and ("/" in name or is_address(text) or Path(text).exists())):
         name, path = names[0], text
     study.spec(name)
     if not path.strip():

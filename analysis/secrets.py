@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from analysis.errors import Fault, ParameterError, plain
 
 HIDDEN = "***"
 HOW = "write env:NAME or file:PATH"
-SHORTEST = 4  # characters; what is shorter is found everywhere
+SHORTEST = 5  # characters; what is shorter is found everywhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +77,40 @@ def secrets_of(params: BaseModel) -> dict[str, Secret]:
     return {name: value for name, value in held.items() if isinstance(value, Secret)}
 
 
+def spellings(values: Iterable[str]) -> list[str]:
+    """How secrets may stand in text: as they are, in JSON, in HTML, and each line of those that have several; longest first.
+
+    >>> spellings(["a&b-c"])
+    ['a&amp;b-c', 'a&b-c']
+    """
+    found: set[str] = set()
+    for value in values:
+        for part in (value, *value.splitlines()):
+            found |= {part, escape(part), escape(part, quote=False), json.dumps(part)[1:-1], repr(part)[1:-1]}
+            found.add(json.dumps(part, ensure_ascii=False)[1:-1])
+    return sorted((text for text in found if len(text) >= SHORTEST), key=lambda text: (-len(text), text))
+
+
 def masked(text: str, values: Iterable[str]) -> str:
     """The text without the values of secrets.
 
     >>> masked("key=sk-123", ["sk-123"])
     'key=***'
     """
-    for value in values:
-        if len(value) >= SHORTEST:
-            text = text.replace(value, HIDDEN)
+    for spelling in spellings(values):
+        text = text.replace(spelling, HIDDEN)
     return text
 
 
 def scrub(folder: Path, values: Iterable[str]) -> list[str]:
-    """Take secrets out of every file below a folder; the names of those that held one."""
-    sought = [value.encode() for value in values if len(value) >= SHORTEST]
+    """Take secrets out of every file below a folder, in any spelling; the names of those that held one.
+
+    Links are passed over: what they lead to is not ours.
+    """
+    sought = [text.encode() for text in spellings(values)]
     found = []
     for path in sorted(folder.rglob("*")) if sought else ():
-        data = path.read_bytes() if path.is_file() else b""
+        data = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
         clean = data
         for value in sought:
             clean = clean.replace(value, HIDDEN.encode())

@@ -121,7 +121,7 @@ def build(
         open_ = sum(one.decision.action == "run" for one in planned)
         if open_ and not quiet:
             click.echo(f"reading the inputs of {open_:,} of {len(planned):,} reports", err=True)
-        planned = batch.validate(planned, settings, stop)
+        planned = batch.validate(planned, settings, stop, begun=begun)
         if stop.number:
             return _stopped(stop.number)
         if dry_run:
@@ -132,8 +132,10 @@ def build(
             raise UsageError(*invalid, more)
         if any(one.decision.action != "cached" for one in planned):
             report_module()
+            if part is None:
+                _site_module().require_replaceable(settings.out, Path(site_))
         outcomes: list[Outcome | None] = [None] * len(planned)
-        for count, (position, outcome) in enumerate(batch.make(planned, settings, state, stop), start=1):
+        for count, (position, outcome) in enumerate(batch.make(planned, settings, state, stop, begun=begun), start=1):
             outcomes[position] = outcome
             if not quiet and outcome.status != "cached":
                 _tell(outcome, f"[{count}/{len(planned)}]")
@@ -162,15 +164,20 @@ def site(reports: tuple[str, ...], out: str) -> int:
     return 0
 
 
-def _assemble(reports: Sequence[str], out: str, *, if_current: bool = True) -> list[Any]:
+def _site_module() -> Any:
     try:
-        from analysis.pipeline.site import assemble, is_current
+        from analysis.pipeline import site as module
     except ModuleNotFoundError as error:
         raise MissingProgram(
             Fault(what=f"the site needs the package {error.name}", fix="Install it: pip install 'gatebook[report]'.")
         ) from error
-    named = [Path(folder) for folder in reports]
-    return [] if not if_current and is_current(named, Path(out)) else assemble(named, Path(out))
+    return module
+
+
+def _assemble(reports: Sequence[str], out: str, *, if_current: bool = True) -> list[Any]:
+    """Assemble the site; where it stands as it would be made, only ``if_current``."""
+    made, named = _site_module(), [Path(folder) for folder in reports]
+    return [] if not if_current and made.is_current(named, Path(out)) else made.assemble(named, Path(out))
 
 
 def _cores() -> int:
@@ -262,7 +269,7 @@ def _finish(
 
     suffix = f"-{part[0]}-of-{part[1]}" if part else ""
     summaries.write(outcomes, out, seconds=seconds, gated=gated, suffix=suffix)
-    if part is None and any(out.glob("*/*/result.json")):
+    if part is None and any(out.glob("*/*/index.html")):
         _assemble([str(out)], site_, if_current=False)
     if not quiet:
         for one in outcomes:

@@ -15,7 +15,6 @@ from analysis.errors import VERDICT_EXIT, Fault, UsageError, plain
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FORMATS = ("html", "pdf")
 ACCEPTED = ("MISMATCH accepted", "accepted in")  # as `analysis.readers.account` writes them
 MARKS = {"pass": "✓", "refuse": "✕", "undecided": "?"}
 
@@ -109,6 +108,8 @@ def run(
     Example:
       gatebook run recipe-card --data runs.csv --label nightly --to html,pdf
     """
+    from analysis.pipeline.formats import FORMATS
+
     formats = [part.strip() for part in to.split(",") if part.strip()]
     unknown = [part for part in formats if part not in FORMATS]
     if unknown or not formats:

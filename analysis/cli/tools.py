@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 EXTRAS = {
-    "report": ("papermill", "nbconvert", "altair", "vl_convert", "pypandoc", "typst", "nh3", "psutil"),
+    "report": ("papermill", "nbconvert", "altair", "vl_convert", "pypandoc", "typst", "nh3"),
     "formats": ("pyarrow", "zstandard"),
     "lab": ("jupyterlab", "anywidget"),
     "cloud": ("fsspec", "s3fs", "gcsfs"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from analysis.errors import (
     ExecutionError,
@@ -19,18 +20,18 @@ from analysis.errors import (
     plain,
 )
 from analysis.pipeline import folders, freshness, pool, provenance, quarto
+from analysis.pipeline.formats import Renderer
 from analysis.pipeline.freshness import Decision, Wanted
 from analysis.pipeline.manifest import Job
 from analysis.pipeline.processes import LINUX
-from analysis.pipeline.quarto import Renderer
 from analysis.pipeline.state import State
+from analysis.request import Request
+from analysis.secrets import masked, secrets_of
 
-Status = Literal["ok", "cached", "failed", "timeout", "kernel-died", "cancelled", "skipped", "incomplete"]
-STATUSES: tuple[Status, ...] = (
-    "ok", "cached", "failed", "timeout", "kernel-died", "incomplete", "cancelled", "skipped",
-)  # fmt: skip
+Status = Literal["ok", "cached", "failed", "timeout", "kernel-died", "incomplete", "cancelled", "skipped"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 MADE: frozenset[Status] = frozenset({"ok", "cached"})
-GRACE = 30.0  # seconds beyond a report's limit in which it may still write down what it had
+WRITING = 30.0  # seconds beyond a report's limit in which it may still write down what it had
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +108,25 @@ def plan(jobs: Sequence[Job], settings: Settings, state: State) -> list[Planned]
     return [_planned(job, settings, chosen, state) for job in jobs]
 
 
-def validate(planned: Sequence[Planned], settings: Settings, stop: pool.Stop) -> list[Planned]:
-    """Read and check the inputs of everything that is to be run; no kernel starts. Faults stand in what is returned."""
+def validate(
+    planned: Sequence[Planned], settings: Settings, stop: pool.Stop, *, begun: float | None = None
+) -> list[Planned]:
+    """Read and check the inputs of everything that is to be run; no kernel starts. Faults stand in what is returned.
+
+    ``begun`` is when the batch began, by `time.monotonic`; now when None.
+    """
     checked = list(planned)
     open_ = [i for i, one in enumerate(planned) if one.decision.action == "run" and not one.faults]
     arguments = [planned[i].job for i in open_]
-    for position, ended in pool.run(_faults, arguments, jobs=settings.jobs, stop=stop, forked=settings.forked):
+    ended_all = pool.run(
+        _faults,
+        arguments,
+        jobs=settings.jobs,
+        stop=stop,
+        deadline=_deadline(settings, begun),
+        forked=settings.forked,
+    )
+    for position, ended in ended_all:
         one = planned[open_[position]]
         faults = ended.value
         if faults is None and not ended.stopped:
@@ -124,16 +138,22 @@ def validate(planned: Sequence[Planned], settings: Settings, stop: pool.Stop) ->
 
 
 def make(
-    planned: Sequence[Planned], settings: Settings, state: State, stop: pool.Stop
+    planned: Sequence[Planned], settings: Settings, state: State, stop: pool.Stop, *, begun: float | None = None
 ) -> Iterator[tuple[int, Outcome]]:
-    """Make what is out of date; yield the position of every report and how it ended, as it ends."""
-    begun = time.monotonic()
+    """Make what is out of date; yield the position of every report and how it ended, as it ends.
+
+    ``begun`` is as in `validate`.
+    """
+    deadline = _deadline(settings, begun)
     work = []
     for position, one in enumerate(planned):
         if one.faults:
             yield position, _outcome(one, "skipped", message="; ".join(map(str, one.faults)))
         elif one.decision.action == "cached":
             record = provenance.read(one.target) or {}
+            if folders.failed(one.target).exists():  # of a change that was taken back
+                folders.forget_failure(one.target)
+                state.end(one.job.key, "cached", 0.0)
             yield position, _outcome(one, "cached", verdict=record.get("verdict"))
         else:
             work.append(position)
@@ -151,8 +171,8 @@ def make(
         [(planned[position], settings) for position in work],
         jobs=settings.jobs,
         stop=stop,
-        limit=None if settings.timeout is None else settings.timeout + GRACE,
-        deadline=None if settings.batch_timeout is None else begun + settings.batch_timeout,
+        limit=None if settings.timeout is None else settings.timeout + WRITING,
+        deadline=deadline,
         order=longest_first,
         forked=settings.forked,
     )
@@ -163,6 +183,12 @@ def make(
         if settings.exit_first and outcome.status not in MADE:
             stop.draining = True
         yield work[position], outcome
+
+
+def _deadline(settings: Settings, begun: float | None) -> float | None:
+    if settings.batch_timeout is None:
+        return None
+    return (time.monotonic() if begun is None else begun) + settings.batch_timeout
 
 
 def failed_before(job: Job, out: Path, state: State) -> bool:
@@ -209,9 +235,10 @@ def _faults(job: Job) -> tuple[Fault, ...]:
     try:
         request.study.check(request.study.load(request.data, request.params, request.layouts), request.params)
     except GatebookError as error:
-        return error.faults
+        return tuple(replace(fault, what=masked(fault.what, _hidden(request))) for fault in error.faults)
     except Exception as error:  # noqa: BLE001  (said with the others)
-        return (Fault(what=f"unexpected {type(error).__name__}: {plain(error, width=400)}", fix="Please report this."),)
+        said = masked(f"unexpected {type(error).__name__}: {error}", _hidden(request))
+        return (Fault(what=plain(said, width=400), fix="Please report this."),)
     return ()
 
 
@@ -244,10 +271,11 @@ def _made(task: tuple[Planned, Settings]) -> _Word:
     try:
         if one.decision.action == "render":
             chosen = quarto.chosen(settings.renderer)
-            made = report.render_again(
+            again = report.render_again(
                 request, one.target, one.job.formats, want, notebook=one.job.notebook, renderer=chosen
             )
-            return _Word(status="ok", verdict=made.result["gate"]["verdict"])
+            if again is not None:
+                return _Word(status="ok" if again.new else "cached", verdict=again.result["gate"]["verdict"])
         inputs = request.study.load(request.data, request.params, request.layouts)
         expected = request.study.run(
             inputs, request.params, rule=request.rule, label=request.label, layouts=request.layouts
@@ -265,13 +293,23 @@ def _made(task: tuple[Planned, Settings]) -> _Word:
         )  # fmt: skip
         return _Word(status="ok" if made.new else "cached", verdict=made.result["gate"]["verdict"])
     except GatebookError as error:
-        return _Word(status=_status(error), message=error.message())
+        return _Word(status=_status(error), message=masked(error.message(), _hidden(request)))
     except OSError as error:
         return _Word(
             status="failed", message=plain(f"{error.filename or 'output'}: {error.strerror or error}", width=400)
         )
     except Exception as error:  # noqa: BLE001  (the batch goes on)
-        return _Word(status="failed", message=f"unexpected {type(error).__name__}: {plain(error, width=400)}")
+        said = masked(f"unexpected {type(error).__name__}: {error}", _hidden(request))
+        return _Word(status="failed", message=plain(said, width=400))
+
+
+def _hidden(request: Request) -> list[str]:
+    """Values of secrets, as far as they can be read."""
+    found = []
+    for secret in secrets_of(request.params).values():
+        with contextlib.suppress(GatebookError):
+            found.append(secret.reveal())
+    return found
 
 
 def _status(error: GatebookError) -> Status:

@@ -7,9 +7,11 @@ import contextlib
 import copy
 import json
 import logging
+import math
 import signal
+import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -35,6 +37,7 @@ from analysis.errors import (
 )
 from analysis.pipeline import kernels
 from analysis.pipeline.tags import INJECTED, PARAMETERS
+from analysis.secrets import masked
 
 PARTIAL = "partial.ipynb"  # what a run that failed had reached
 
@@ -130,6 +133,7 @@ def execute(
     cell_timeout: float | None = None,
     progress: bool,
     spare: kernels.Spare | None = None,
+    hidden: Sequence[str] = (),
 ) -> nbformat.NotebookNode:
     """Run every cell in a fresh kernel of this interpreter, with ``folder`` as its working directory.
 
@@ -147,6 +151,8 @@ def execute(
         Whether to draw a progress bar on stderr.
     spare
         A forked process that becomes the kernel; None to start one.
+    hidden
+        Values of secrets, which no message may hold.
 
     Returns
     -------
@@ -167,7 +173,8 @@ def execute(
         started.kill()
 
     watchdog = threading.Timer(timeout or 0, stop)
-    with kernels.socket_folder() as sockets, _logged(log) as noise, _own_loop():
+    temporary = tempfile.TemporaryDirectory(prefix="gatebook-", ignore_cleanup_errors=True)
+    with temporary as scratch, _logged(log) as noise, _own_loop():
         if timeout is not None:
             watchdog.start()
         try:
@@ -177,13 +184,13 @@ def execute(
                 kernel_name="python3",
                 progress_bar=progress,
                 log_output=True,
-                execution_timeout=cell_timeout,
+                execution_timeout=None if cell_timeout is None else math.ceil(cell_timeout),
                 shutdown_kernel="immediate",
-                kernel_manager_class=kernels.manager(started, sockets, noise, late, spare),
+                kernel_manager_class=kernels.manager(started, Path(scratch), noise, late, spare),
                 resources={"metadata": {"path": str(folder)}},
             )
         except PapermillExecutionError as error:
-            raise ExecutionError(_cell_fault(name, error)) from error
+            raise ExecutionError(_cell_fault(name, error, hidden)) from error
         except CellTimeoutError as error:
             raise TimedOut(_limit_fault(name, partial, f"a cell's time limit of {cell_timeout:g} s")) from error
         except RuntimeError as error:  # of the client: the kernel did not answer, or died
@@ -278,8 +285,8 @@ def _own_loop() -> Iterator[None]:
             loop.close()
 
 
-def _cell_fault(name: str, error: PapermillExecutionError) -> Fault:
-    last = plain(f"{error.ename}: {error.evalue}", width=400)
+def _cell_fault(name: str, error: PapermillExecutionError, hidden: Sequence[str]) -> Fault:
+    last = plain(masked(f"{error.ename}: {error.evalue}", hidden), width=400)
     shadowed = error.ename in {"ModuleNotFoundError", "ImportError"} and "analysis" in error.evalue
     return Fault(
         file=name,

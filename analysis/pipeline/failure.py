@@ -28,18 +28,28 @@ LOG_LINES, MOST_TEXT = 60, 20_000
 HEADLINE = 600  # characters of what went wrong on top of the page
 
 
-def page(work: Path, request: Request, label: str, error: BaseException) -> None:
-    """Write ``index.html`` into the folder of a failed run."""
-    write_files(work, {"index.html": render_html(notebook(work, request, label, error))})
+def words(error: BaseException) -> str:
+    """What is said of an error; of whatever stops a run from outside, no more than that.
+
+    >>> words(KeyboardInterrupt())
+    'stopped'
+    """
+    if isinstance(error, GatebookError):
+        return error.message()
+    return f"{type(error).__name__}: {plain(error)}" if isinstance(error, Exception) else "stopped"
 
 
-def notebook(work: Path, request: Request, label: str, error: BaseException) -> nbformat.NotebookNode:
+def page(work: Path, request: Request, label: str, said: str) -> None:
+    """Write ``index.html`` into the folder of a failed run; ``said`` is what went wrong."""
+    write_files(work, {"index.html": render_html(notebook(work, request, label, said))})
+
+
+def notebook(work: Path, request: Request, label: str, said: str) -> nbformat.NotebookNode:
     """The failure as a clean notebook: nothing of the data or of the run is markup in it."""
     partial = work / PARTIAL
     ran = nbformat.read(partial, as_version=4) if partial.exists() else v4.new_notebook()
     ran.cells = [cell for cell in ran.cells if _MARKER not in cell.metadata.get("tags", [])]
     at = _failing(ran)
-    said = error.message() if isinstance(error, GatebookError) else f"{type(error).__name__}: {plain(error)}"
     fields = {
         "title": f"{request.study.title}: {label}",
         "description": plain(said, width=HEADLINE),

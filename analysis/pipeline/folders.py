@@ -13,9 +13,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from analysis.errors import GatebookError, plain
 from analysis.pipeline.processes import is_alive
 from analysis.present.format import slug
+from analysis.readers.paths import FAILED
 from analysis.study import write_files
 
 try:
@@ -23,11 +23,21 @@ try:
 except ModuleNotFoundError:  # Windows: two builds at once are not kept apart there
     fcntl = None  # type: ignore[assignment]
 
-FAILED = ".failed"  # ends the folder of a run that failed, and no other
 HISTORY, LOCK = ".history", ".lock"
 MOST_FORMER = 100  # results of one label that are kept
 _WORK = re.compile(r"\..*-(?P<host>\w+)-(?P<pid>\d+)-\w+")
-_HOST = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:6]
+
+
+def _host() -> str:
+    """What tells machines apart on a shared disk, and containers on one machine: process numbers mean nothing elsewhere."""
+    try:
+        space = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        space = ""
+    return hashlib.sha256(f"{socket.gethostname()} {space}".encode()).hexdigest()[:6]
+
+
+_HOST = _host()
 
 
 def folder_name(label: str) -> str:
@@ -47,16 +57,21 @@ def failed(target: Path) -> Path:
 
 @contextlib.contextmanager
 def locked(target: Path) -> Iterator[None]:
-    """Be the only one, of all processes on this folder of reports, who works on ``target``; others wait.
+    """Be the only process, of all on this folder of reports, that works on ``target``; others wait.
 
     The lock is a byte of one file, and is gone with the process that holds it, however that ended.
     """
-    root = target.parent.parent
+    with only_one(target.parent.parent, f"{target.parent.name}/{target.name}"):
+        yield
+
+
+@contextlib.contextmanager
+def only_one(root: Path, what: str) -> Iterator[None]:
+    """Be the only process that does ``what`` in a folder of reports; as `locked`."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / LOCK).open("a") as file:
         if fcntl is not None:
-            byte = int(hashlib.sha256(f"{target.parent.name}/{target.name}".encode()).hexdigest()[:8], 16)
-            fcntl.lockf(file, fcntl.LOCK_EX, 1, byte)
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, int(hashlib.sha256(what.encode()).hexdigest()[:8], 16))
         yield
 
 
@@ -83,19 +98,20 @@ def publish(work: Path, target: Path) -> None:
         target.rename(old)
     work.rename(target)
     shutil.rmtree(old, ignore_errors=True)
+    forget_failure(target)
+
+
+def forget_failure(target: Path) -> None:
+    """Remove what a failed run left: the report stands."""
     shutil.rmtree(failed(target), ignore_errors=True)
 
 
-def keep_failed(work: Path, target: Path, error: BaseException) -> Path:
-    """Leave what a failed run had: log, partial notebook, page; a report that was there before stays."""
+def keep_failed(work: Path, target: Path, said: str) -> Path:
+    """Leave what a failed run had, and what is ``said`` of it; a report that was there before stays."""
     place = failed(target)
     shutil.rmtree(place, ignore_errors=True)
     work.rename(place)
     place.chmod(0o755)
-    if isinstance(error, GatebookError):
-        said = error.message()
-    else:
-        said = f"{type(error).__name__}: {plain(error)}" if isinstance(error, Exception) else "stopped"
     with contextlib.suppress(OSError):  # a full disk: what is there stays there
         write_files(place, {"error.txt": said + "\n"})
     return place
@@ -122,7 +138,7 @@ def _keep_former(work: Path, target: Path) -> None:
     part = place.with_suffix(".part")
     part.write_bytes(gzip.compress(data, mtime=0))
     part.rename(place)
-    for path in kept[: len(kept) + 1 - MOST_FORMER]:
+    for path in kept[: max(len(kept) + 1 - MOST_FORMER, 0)]:
         path.unlink(missing_ok=True)
 
 

@@ -18,7 +18,7 @@ from analysis.pipeline.provenance import EXECUTED, RENDERED
 from analysis.pipeline.state import State
 from analysis.pipeline.tags import PARAMETERS
 from analysis.readers import remote
-from analysis.readers.paths import expand
+from analysis.readers.paths import expand, walk
 from analysis.request import Request
 from analysis.results import dumps
 from analysis.study import share_folder
@@ -29,7 +29,19 @@ WORDS = {**EXECUTED, **RENDERED}
 PAGES = ("index.html", "report.pdf", "figures/")
 """Files that are rendered from the notebook's outputs."""
 RUN_CODE = frozenset({"execute.py", "kernels.py", "report.py"})
-PAGE_CODE = frozenset({"document.py", "fonts.py", "html.py", "normalise.py", "pandoc.py", "pdf.py", "quarto.py"})
+PAGE_CODE = frozenset(
+    {
+        "document.py",
+        "fonts.py",
+        "html.py",
+        "normalise.py",
+        "pandoc.py",
+        "pdf.py",
+        "provenance.py",
+        "quarto.py",
+        "tags.py",
+    }
+)
 MOST_NAMED = 3
 
 
@@ -83,6 +95,8 @@ def wanted(
     ------
     InputError
         A file cannot be read.
+    UsageError
+        The notebook is none.
     """
     inputs, files = inputs_of(request, target, state)
     layouts = {name: layout.model_dump(mode="json") for name, layout in request.layouts.items()}
@@ -128,7 +142,6 @@ def decide(target: Path, want: Wanted) -> Decision:
     return Decision(action="render" if reasons else "cached", reasons=tuple(reasons))
 
 
-@functools.cache
 def notebook_digests(path: Path) -> tuple[str, str]:
     """Digests of a notebook's code, and of the rest: prose, order of cells, tags, captions.
 
@@ -138,21 +151,25 @@ def notebook_digests(path: Path) -> tuple[str, str]:
         It is no notebook.
     """
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        code, text = [], []
-        for position, cell in enumerate(cells):
-            lines = "".join(cell["source"]).split("\n")
-            is_code, tags = cell["cell_type"] == "code", cell["metadata"].get("tags", [])
-            options = [line for line in lines if line.startswith("#|")] if is_code else lines
-            text.append([cell.get("id", position), options, sorted(tags)])
-            if is_code:
-                source = [line for line in lines if not line.startswith("#|")]
-                code.append([cell.get("id", position), source, PARAMETERS in tags])
+        return _digests_of(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror)})")) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(Fault(file=path.name, what="is not a notebook")) from error
-    return _digest(code), _digest(text)
+
+
+@functools.lru_cache(maxsize=64)
+def _digests_of(text: str) -> tuple[str, str]:
+    code, rest = [], []
+    for position, cell in enumerate(json.loads(text)["cells"]):
+        lines = "".join(cell["source"]).split("\n")
+        is_code, tags = cell["cell_type"] == "code", cell["metadata"].get("tags", [])
+        options = [line for line in lines if line.startswith("#|")] if is_code else lines
+        rest.append([cell.get("id", position), options, sorted(tags)])
+        if is_code:
+            source = [line for line in lines if not line.startswith("#|")]
+            code.append([cell.get("id", position), source, PARAMETERS in tags])
+    return _digest(code), _digest(rest)
 
 
 def seen_from(paths: Sequence[str], target: Path) -> list[str]:
@@ -201,7 +218,7 @@ def _behind(path: str, target: Path, state: State) -> tuple[list[str], list[tupl
         return seen_from([path], target), [(file.name, state.digest(file)) for file in files]
     found = [(file.relative_to(here).as_posix(), state.digest(file)) for file in files]
     # a folder without a file may stand for a run that failed
-    found += [(f"{Path(place).relative_to(here).as_posix()}/", "") for place, _, _ in os.walk(here)]
+    found += [(f"{place.relative_to(here).as_posix()}/", "") for place, _ in walk(here)]
     return seen_from([path], target), sorted(found)
 
 
@@ -210,14 +227,11 @@ def _stored(address: str, state: State) -> list[tuple[str, str]]:
     stamps = remote.stamps(address)
     known = {name: state.remembered(f"{address} {name}", stamp) for name, stamp in stamps.items()}
     if None in known.values():
-        copies = expand(remote.fetch(address))
-        digests = [state.digest(copy) for copy in copies]
-        if len(copies) != len(stamps):  # some of it is no data
-            return [(copy.name, digest) for copy, digest in zip(copies, digests, strict=True)]
-        for (name, stamp), digest in zip(stamps.items(), digests, strict=True):
-            state.remember(f"{address} {name}", stamp, digest)
-            known[name] = digest
-    return [(name.rsplit("/", 1)[-1], digest or "") for name, digest in known.items()]
+        known = {name: state.digest(copy) for name, copy in remote.copies(address).items()}
+        for name, digest in known.items():
+            if name in stamps and digest is not None:
+                state.remember(f"{address} {name}", stamps[name], digest)
+    return [(name, digest or "") for name, digest in sorted(known.items())]
 
 
 def seen(path: Path, target: Path) -> str:

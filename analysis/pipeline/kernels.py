@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
@@ -12,7 +11,6 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -107,7 +105,7 @@ class Started(list[Any]):
 
 
 def manager(
-    started: Started, sockets: Path | None, noise: TextIO, late: threading.Event, spare: Spare | None
+    started: Started, scratch: Path, noise: TextIO, late: threading.Event, spare: Spare | None
 ) -> type[AsyncKernelManager]:
     """A manager of kernels that run this interpreter, and no other that happens to be registered.
 
@@ -115,8 +113,8 @@ def manager(
     ----------
     started
         Gets every kernel process.
-    sockets
-        A short folder for unix sockets; None for TCP.
+    scratch
+        A folder for whatever is temporary, and for unix sockets where its name is short enough; they are TCP else.
     noise
         What the kernel process itself prints goes there, such as its complaints when it is stopped.
     late
@@ -127,7 +125,7 @@ def manager(
     # compiled modules are worth keeping in a kernel's lifetime of imports, whatever the parent was told
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     # one thread of linear algebra, here as in the command: sums in the same order give the same bytes
-    environment = {**ONE_THREAD, **environment}
+    environment = {**ONE_THREAD, **environment, "TMPDIR": str(scratch)}
 
     class OwnKernel(AsyncKernelManager):
         @property
@@ -139,9 +137,9 @@ def manager(
             )
 
         async def _async_start_kernel(self, **kwargs: Any) -> None:
-            if sockets is not None:
-                self.transport, self.ip = "ipc", str(sockets / "k")
-                self.connection_file = str(sockets / "connection.json")
+            if os.name == "posix" and len(str(scratch)) < SOCKET_ROOM:
+                self.transport, self.ip = "ipc", str(scratch / "k")
+                self.connection_file = str(scratch / "connection.json")
             await super()._async_start_kernel(**{**kwargs, "env": environment, "stdout": noise, "stderr": noise})
 
         async def _async_launch_kernel(self, kernel_cmd: list[str], **kwargs: Any) -> None:
@@ -161,19 +159,15 @@ def manager(
     return OwnKernel
 
 
-@contextlib.contextmanager
-def socket_folder() -> Iterator[Path | None]:
-    """A short folder of its own for the sockets of one kernel; None where unix sockets do not fit."""
-    with tempfile.TemporaryDirectory(prefix="gatebook-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder) if os.name == "posix" and len(folder) < SOCKET_ROOM else None
-
-
 def _become_kernel(reading: int, parent: int) -> NoReturn:
     """In the forked child: wait, then run a kernel as ``python -m ipykernel_launcher`` does, and never come back."""
     code = 1
     try:
         die_with_parent(parent)
         os.setsid()
+        # what was open in the parent would stay open in all that a notebook starts
+        os.closerange(3, reading)
+        os.closerange(reading + 1, os.sysconf("SC_OPEN_MAX"))
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         with os.fdopen(reading, encoding="utf-8") as pipe:
@@ -199,6 +193,7 @@ def _run_kernel(*, file: str, folder: str, log: str, environment: dict[str, str]
     for stream in (1, 2):
         os.dup2(output, stream)
     sys.stdout, sys.stderr = (open(n, "w", encoding="utf-8", buffering=1, closefd=False) for n in (1, 2))  # noqa: SIM115
+    tempfile.tempdir = None  # that of the environment
     sys.argv = ["ipykernel_launcher", "-f", file]
     random.seed()
     np.random.seed(None)  # noqa: NPY002  (a fork inherits the state of the global generator)

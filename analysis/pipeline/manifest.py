@@ -8,22 +8,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from analysis import parameters, yaml
 from analysis.catalogue import STUDIES
+from analysis.catalogue import study as find
 from analysis.errors import Fault, UsageError, close_match, plain, raise_all
 from analysis.parameters import Given
 from analysis.pipeline.folders import folder_name
+from analysis.pipeline.formats import FORMATS, Format
 from analysis.present.format import safe_words
 from analysis.readers.remote import is_address
 from analysis.request import Request, resolve
 from analysis.results import dumps
 
-Format = Literal["html", "pdf"]
-FORMATS: tuple[Format, ...] = ("html", "pdf")
 PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 MOST_JOBS = 100_000
 TOP = ("reports",)
@@ -236,7 +236,11 @@ def _job(name: str, place: str, point: Mapping[str, str], entry: Entry, folder: 
     files = [below(one) for one in entry.files]
     rule = below(entry.rule) if entry.rule else None
     chosen = [f"{kind}={filled(value)}" for kind, value in entry.choose.items()]
-    stated = [Given(name=key, value=value, source=f"params.{key}", text=True) for key, value in entry.params.items()]
+    hidden = parameters.secret_names(find(entry.study).params)
+    stated = [
+        Given(name=key, value=_from(folder, value) if key in hidden else value, source=f"params.{key}", text=True)
+        for key, value in entry.params.items()
+    ]
     stated += [
         Given(name=axis, value=value, source=f"axis {axis}", text=True)
         for axis, value in point.items()
@@ -256,6 +260,12 @@ def _job(name: str, place: str, point: Mapping[str, str], entry: Entry, folder: 
         notebook=Path(below(entry.notebook)) if entry.notebook else request.study.notebook_path,
         gated=entry.gate,
     )
+
+
+def _from(folder: Path, value: Any) -> Any:
+    """Where a secret lies: a file is named from the manifest's folder, as every other."""
+    is_file = isinstance(value, str) and value.startswith("file:")
+    return f"file:{folder / value.removeprefix('file:')}" if is_file else value
 
 
 def _entry(values: Any) -> Entry:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import socket
@@ -23,11 +24,20 @@ from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
 from analysis.errors import EXIT_TERMINATED
-from analysis.pipeline.processes import LINUX, adopt_orphans, die_with_parent, is_alive, kill_group, kill_orphans
+from analysis.pipeline.processes import (
+    LINUX,
+    adopt_orphans,
+    children,
+    die_with_parent,
+    is_alive,
+    kill_group,
+    kill_orphans,
+)
 
 T = TypeVar("T")
 GRACE = 5.0  # seconds between asking a process to end and killing it
-_TEMPORARY = "gatebook-build-"
+GLANCE = 1.0  # seconds at most without a look: a child of a task may hold the pipe that tells of its end
+_TEMPORARY = re.compile(r"gatebook-(?:build|inputs)-(?P<pid>\d+)-\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +127,7 @@ def run(
     running: list[_Running] = []
     context = multiprocessing.get_context("fork" if forked else "spawn")
     adopting = forked and adopt_orphans()
+    foreign = children()  # of whoever started us, such as the end of a shell's pipe: none of ours to kill
     gc.collect()
     gc.freeze()  # what is shared with the forks stays where it is
     try:
@@ -140,13 +151,13 @@ def run(
                     running.remove(one)
                     yield one.index, _ended(one)
                     if adopting:
-                        kill_orphans({other.process.pid for other in running}, all_of_them=not running)
+                        kill_orphans(foreign | {other.process.pid for other in running}, all_of_them=not running)
     finally:
         for one in running:  # left early: by an error, or by the caller
             kill_group(one.process.pid)
             one.process.join()
         if adopting:
-            kill_orphans(set(), all_of_them=True)
+            kill_orphans(foreign, all_of_them=True)
         gc.unfreeze()
 
 
@@ -186,17 +197,17 @@ def _end(one: _Running, why: str, now: float) -> None:
         kill_group(one.process.pid)
 
 
-def _until(running: Sequence[_Running], now: float, limit: float | None, deadline: float | None) -> float | None:
-    """Seconds until somebody's time is over."""
+def _until(running: Sequence[_Running], now: float, limit: float | None, deadline: float | None) -> float:
+    """Seconds until somebody's time is over, or until it is worth looking at who has ended."""
     ends = [one.kill_at for one in running if one.kill_at is not None]
     if limit is not None:
         ends += [one.begun + limit for one in running if not one.stopped]
     if deadline is not None and now <= deadline:
         ends.append(deadline)
-    return max(min(ends) - now, 0.0) + 0.01 if ends else None
+    return min(max(min(ends) - now, 0.0) + 0.01, GLANCE) if ends else GLANCE
 
 
-def _listen(running: Sequence[_Running], bell: socket.socket, seconds: float | None) -> None:
+def _listen(running: Sequence[_Running], bell: socket.socket, seconds: float) -> None:
     """Wait until a process says something or ends, a signal is heard, or the time is over."""
     waiting: list[Any] = [bell, *(one.process.sentinel for one in running)]
     waiting += [one.pipe for one in running if not one.pipe.closed]
@@ -251,12 +262,12 @@ def _heard(stop: Stop) -> Iterator[socket.socket]:
 @contextmanager
 def _temporary() -> Iterator[None]:
     """Everything temporary of all processes below one folder, which goes in the end, or with the next build."""
-    for left in Path(tempfile.gettempdir()).glob(f"{_TEMPORARY}*"):
-        pid = left.name.removeprefix(_TEMPORARY).partition("-")[0]
-        if pid.isdecimal() and not is_alive(int(pid)):
+    for left in Path(tempfile.gettempdir()).glob("gatebook-*"):
+        found = _TEMPORARY.fullmatch(left.name)
+        if found and not is_alive(int(found["pid"])):
             shutil.rmtree(left, ignore_errors=True)
     before, was = os.environ.get("TMPDIR"), tempfile.tempdir
-    with tempfile.TemporaryDirectory(prefix=f"{_TEMPORARY}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix=f"gatebook-build-{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"], tempfile.tempdir = folder, folder
         try:
             yield

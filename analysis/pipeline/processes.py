@@ -1,6 +1,6 @@
 """Processes that do not outlive who started them: death with the parent, orphans adopted, whole groups killed.
 
-Linux does the first two; elsewhere the functions do nothing and say so by their result.
+Linux does the first two; elsewhere those functions do nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 
 LINUX = sys.platform == "linux"
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
@@ -33,12 +34,23 @@ def adopt_orphans() -> bool:
 
 
 def kill_group(pid: int, number: int = signal.SIGKILL) -> None:
-    """Send a signal to the process group that ``pid`` leads, or to ``pid`` alone where there are no groups."""
+    """Send a signal to the process group that ``pid`` leads, or to ``pid`` alone where it leads none."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
+        try:
             os.killpg(pid, number)
-        else:
+        except (AttributeError, ProcessLookupError):  # no groups here, or it leads none yet
             os.kill(pid, number)
+
+
+def children() -> set[int]:
+    """Processes that this one started or adopted; empty where the system does not say."""
+    own, found = str(os.getpid()), set()
+    for entry in Path("/proc").glob("[0-9]*/stat") if LINUX else ():
+        with contextlib.suppress(OSError):
+            text = entry.read_text(encoding="utf-8", errors="replace")
+            if text.rpartition(")")[2].split()[1] == own:  # proc(5): pid (name) state ppid …
+                found.add(int(entry.parent.name))
+    return found
 
 
 def kill_orphans(known: set[int], *, all_of_them: bool) -> int:
@@ -51,21 +63,15 @@ def kill_orphans(known: set[int], *, all_of_them: bool) -> int:
     all_of_them
         Also those whose session leader still runs: a notebook at work may have set them free on purpose.
     """
-    import psutil  # noqa: PLC0415  (comes with Jupyter)
-
     count = 0
-    while LINUX:
-        orphans = [child for child in psutil.Process().children() if child.pid not in known]
-        orphans = [child for child in orphans if all_of_them or not _is_led(child.pid)]
-        for child in orphans:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                child.kill()
-        for child in orphans:
-            with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
-                child.wait(5)
-        count += len(orphans)
-        if not orphans:  # those that were killed may have left orphans of their own
-            break
+    while orphans := {pid for pid in children() - known if all_of_them or not _is_led(pid)}:
+        for pid in orphans:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in orphans:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+        count += len(orphans)  # and look again: those that were killed may have left orphans of their own
     return count
 
 

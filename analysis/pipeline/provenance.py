@@ -162,9 +162,10 @@ def read(folder: Path) -> dict[str, Any] | None:
         return None
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         return None
-    return (
-        record if all(isinstance(record.get(name), dict) for name in ("components", "files", "environment")) else None
-    )
+    if not all(isinstance(record.get(name), dict) for name in ("components", "files", "environment")):
+        return None
+    told = all(isinstance(held, dict) and {"sha256", "bytes"} <= held.keys() for held in record["files"].values())
+    return record if told and isinstance(record.get("verdict"), str) else None
 
 
 def require(folder: Path) -> dict[str, Any]:

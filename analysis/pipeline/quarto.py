@@ -7,12 +7,11 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Literal
 
 from analysis.errors import Fault, MissingProgram, RenderError, plain
+from analysis.pipeline.formats import Renderer
 from analysis.study import share_folder
 
-Renderer = Literal["auto", "quarto", "builtin"]
 OLDEST = (1, 7)
 HOW_TO_GET = "Install it (pip install 'gatebook[quarto]', or quarto.org), or use --renderer builtin."
 

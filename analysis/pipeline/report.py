@@ -10,24 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import nbformat
 
-from analysis.errors import ExecutionError, Fault, GatebookError, Incomplete, close_match, raise_all
+from analysis.errors import ExecutionError, Fault, GatebookError, Incomplete, raise_all
 from analysis.inputs import NO_BYTES
 from analysis.pipeline import execute, failure, folders, freshness, html, kernels, normalise, pdf, provenance, quarto
+from analysis.pipeline.formats import FILE_NAMES, Format, Renderer
 from analysis.pipeline.freshness import Wanted
-from analysis.pipeline.quarto import Renderer
 from analysis.pipeline.state import State
 from analysis.pipeline.tags import INJECTED, PARAMETERS
 from analysis.request import Request
 from analysis.results import StudyResult, dumps, load
 from analysis.secrets import masked, scrub, secrets_of
 from analysis.study import write_files
-
-Format = Literal["html", "pdf"]
-FILE_NAMES: Mapping[Format, str] = {"html": "index.html", "pdf": "report.pdf"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,16 +105,17 @@ def make(
                     renderer=chosen, state=state,
                 )  # fmt: skip
         if not again and freshness.decide(target, want).action == "cached":
+            folders.forget_failure(target)
             return Report(folder=target, result=load(target / "result.json"), renderer=chosen, new=False)
         work = folders.begin(target)
         try:
             _require_planned(expected, want)
             options.say("running the notebook")
-            executed = _run(request, expected, work, options, template, spare)
-            _require_unchanged(request, target, want)
+            executed = _run(request, expected, work, options, template, spare, hidden)
+            _require_unchanged(request, target, want, template)
+            _require_no_secret(executed, work, hidden)
             options.say(f"rendering with {chosen}")
             _render(executed, request, want, work, options.formats, chosen)
-            _require_no_secret(work, hidden)
             record = {
                 **_record(work, want, renderer=chosen, begun=begun, started=started),
                 "cells": provenance.cell_seconds(executed),
@@ -126,11 +124,12 @@ def make(
             }
             write_files(work, {"run.json": dumps(record)})
         except BaseException as error:
-            # the page of a failure may never hide it
-            with contextlib.suppress(Exception):
-                failure.page(work, request, expected.label, error)
-            place = folders.keep_failed(work, target, error)
-            scrub(place, hidden)
+            with contextlib.suppress(OSError):  # a full disk: what is there stays there
+                scrub(work, hidden)
+            said = masked(failure.words(error), hidden)
+            with contextlib.suppress(Exception):  # the page of a failure may never hide it
+                failure.page(work, request, expected.label, said)
+            place = folders.keep_failed(work, target, said)
             options.say(f"not made; what the run left lies in {place}")
             if hidden and isinstance(error, GatebookError):
                 faults = [
@@ -144,8 +143,10 @@ def make(
 
 def render_again(
     request: Request, target: Path, formats: Sequence[Format], want: Wanted, *, notebook: Path, renderer: str
-) -> Report:
+) -> Report | None:
     """Make the pages of a report anew from the outputs that it holds; nothing is executed.
+
+    None where that is not enough any more: somebody else changed the report meanwhile.
 
     Raises
     ------
@@ -154,6 +155,11 @@ def render_again(
     """
     begun, started = time.monotonic(), datetime.now(UTC)
     with folders.locked(target):
+        action = freshness.decide(target, want).action
+        if action == "cached":
+            return Report(folder=target, result=load(target / "result.json"), renderer=renderer, new=False)
+        if action == "run":
+            return None
         work = folders.begin(target)
         try:
             shutil.copytree(target, work, dirs_exist_ok=True)
@@ -194,6 +200,7 @@ def _run(
     options: Options,
     template: Path,
     spare: kernels.Spare | None,
+    hidden: Sequence[str],
 ) -> nbformat.NotebookNode:
     key = f"{request.study.slug}/{expected.label}"
     secret = {name: _seen(secret.source, work) for name, secret in secrets_of(request.params).items()}
@@ -216,6 +223,7 @@ def _run(
         cell_timeout=options.cell_timeout,
         progress=options.progress,
         spare=spare,
+        hidden=hidden,
     )
     written = work / "result.json"
     if not written.exists():
@@ -239,8 +247,10 @@ def _require_planned(expected: StudyResult, want: Wanted) -> None:
     )
 
 
-def _require_unchanged(request: Request, target: Path, want: Wanted) -> None:
-    """Refuse inputs that are others now than when the run began."""
+def _require_unchanged(request: Request, target: Path, want: Wanted, template: Path) -> None:
+    """Refuse inputs and a notebook that are others now than when the run was planned."""
+    if freshness.notebook_digests(template) != (want.components["notebook"], want.components["narrative"]):
+        raise ExecutionError(_changed(template.name))
     with State(target.parent.parent) as state:
         digest, files = freshness.inputs_of(request, target, state)
     if digest != want.components["inputs"]:
@@ -253,10 +263,14 @@ def _changed(name: str) -> Fault:
     return Fault(file=name, what=what, fix="Try again when it is complete.")
 
 
-def _require_no_secret(work: Path, hidden: Sequence[str]) -> None:
+def _require_no_secret(executed: nbformat.NotebookNode, work: Path, hidden: Sequence[str]) -> None:
+    """Refuse to render what tells a secret: before there is a page, and in whatever spelling."""
     told = scrub(work, hidden)
+    text = nbformat.writes(executed)
+    if masked(text, hidden) != text:
+        told.append("an output of the notebook")
     if told:
-        what = f"a secret stood in {close_match('', told).removeprefix('Known: ')}; it was replaced by ***"
+        what = f"a secret stood in {', '.join(told)}; it was replaced by ***"
         raise ExecutionError(Fault(what=what, fix="A cell prints it."))
 
 

@@ -13,10 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from analysis.errors import Fault, UsageError, plain
 from analysis.pipeline import folders, provenance
 from analysis.present.format import visible
+from analysis.readers.paths import FAILED
 from analysis.results import load
 from analysis.study import share_folder
 
 PUBLISHED = ("index.html", "report.pdf", "result.json", "report.ipynb", "tables", "figures", "cards")
+TRIES = 3  # of copying reports that another build replaces meanwhile
 STAMP = '<meta name="gatebook-site" content="'
 
 
@@ -44,19 +46,32 @@ def assemble(reports: Sequence[Path], site: Path) -> list[Entry]:
         else than a site: it is replaced as a whole.
     """
     site = site.resolve()
-    complete, failed = _found(reports)
-    if not complete and not failed:
-        named = ", ".join(map(str, reports))
-        raise UsageError(Fault(file=named, what="holds no report", fix="Make one first: gatebook run STUDY …"))
     for root in reports:
-        _replaceable(site, root)
+        require_replaceable(root, site)
+    for left in reversed(range(TRIES)):
+        complete, failed = _found(reports)
+        if not complete and not failed:
+            named = ", ".join(map(str, reports))
+            raise UsageError(Fault(file=named, what="holds no report", fix="Make one first: gatebook run STUDY …"))
+        try:
+            return _assembled(reports, site, complete, failed)
+        except FileNotFoundError:  # another build has just replaced a report
+            if not left:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _assembled(
+    reports: Sequence[Path], site: Path, complete: Mapping[str, Path], failed: Mapping[str, Path]
+) -> list[Entry]:
     fresh = site.with_name(f".{site.name}.new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    entries = [_not_made(folder, inside, fresh) for inside, folder in failed.items()]
-    entries += [_published(folder, inside, fresh) for inside, folder in complete.items()]
-    (fresh / "index.html").write_text(_index(entries, _stamp(complete, failed)), encoding="utf-8", newline="\n")
-    shutil.rmtree(site, ignore_errors=True)
-    fresh.rename(site)
+    with folders.only_one(reports[0], "site"):
+        shutil.rmtree(fresh, ignore_errors=True)
+        entries = [_not_made(folder, inside, fresh) for inside, folder in failed.items()]
+        entries += [_published(folder, inside, fresh) for inside, folder in complete.items()]
+        (fresh / "index.html").write_text(_index(entries, _stamp(complete, failed)), encoding="utf-8", newline="\n")
+        shutil.rmtree(site, ignore_errors=True)
+        fresh.rename(site)
     return entries
 
 
@@ -96,19 +111,23 @@ def _found(reports: Sequence[Path]) -> tuple[dict[str, Path], dict[str, Path]]:
                     )
             elif _is_failure(folder):
                 failed.setdefault(inside, folder)
-    made = {inside for inside, folder in failed.items() if inside.removesuffix(folders.FAILED) in complete}
+    made = {inside for inside, folder in failed.items() if inside.removesuffix(FAILED) in complete}
     stale = {
-        inside
-        for inside in made
-        if not (failed[inside].parent / failed[inside].name.removesuffix(folders.FAILED)).exists()
+        inside for inside in made if not (failed[inside].parent / failed[inside].name.removesuffix(FAILED)).exists()
     }
     return complete, {inside: folder for inside, folder in failed.items() if inside not in stale}
 
 
-def _replaceable(site: Path, reports: Path) -> None:
-    """Refuse to put the site where something would be lost."""
-    fix = "Name another folder: --out DIR."
-    reports = reports.resolve()
+def require_replaceable(reports: Path, site: Path) -> None:
+    """Refuse to put the site where something would be lost.
+
+    Raises
+    ------
+    UsageError
+        The site would share a folder with the reports, or lies where something else does.
+    """
+    fix = "Name another folder for the site."
+    reports, site = reports.resolve(), site.resolve()
     if reports.is_relative_to(site) or site.is_relative_to(reports):
         raise UsageError(Fault(file=str(site), what="the site and the reports cannot share a folder", fix=fix))
     if site.exists() and not site.is_dir():
@@ -124,17 +143,18 @@ def _complete(folder: Path) -> bool:
 
 
 def _is_failure(folder: Path) -> bool:
-    return folder.name.endswith(folders.FAILED) and (folder / "error.txt").exists() and (folder / "index.html").exists()
+    return folder.name.endswith(FAILED) and (folder / "error.txt").exists() and (folder / "index.html").exists()
 
 
 def _is_apart(folder: Path) -> bool:
     """Whether a folder is hidden or that of a failure."""
-    return folder.name.startswith(".") or folder.parent.name.startswith(".") or folder.name.endswith(folders.FAILED)
+    return folder.name.startswith(".") or folder.parent.name.startswith(".") or folder.name.endswith(FAILED)
 
 
 def _stamp(complete: Mapping[str, Path], failed: Mapping[str, Path]) -> str:
     """A digest that changes with any report, and with the index itself."""
     digest = hashlib.sha256((share_folder() / "templates" / "site" / "index.html.j2").read_bytes())
+    digest.update(Path(__file__).read_bytes())
     for found, names in ((complete, ("run.json", "result.json")), (failed, ("error.txt",))):
         for inside, folder in found.items():
             path = next(folder / name for name in names if (folder / name).exists())
@@ -167,7 +187,7 @@ def _not_made(folder: Path, inside: str, site: Path) -> Entry:
     said = (folder / "error.txt").read_text(encoding="utf-8", errors="replace").strip()
     return Entry(
         study=folder.parent.name,
-        label=folder.name.removesuffix(folders.FAILED),
+        label=folder.name.removesuffix(FAILED),
         verdict="failed",
         headline=visible(plain(said, width=400)),
         folder=inside,

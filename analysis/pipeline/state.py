@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-FILE = ".state.sqlite"
+from analysis.readers.paths import STATE
+
 SETTLED_NS = 2_000_000_000  # a file that was written this recently may be written again within one tick of its clock
 
 _TABLES = """
@@ -26,7 +27,7 @@ class State:
     """A small sqlite file in the folder of reports; used as a context. Where it cannot be written it is kept in memory."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
+        self._path = folder / STATE
 
     def __enter__(self) -> Self:
         self._known: dict[str, tuple[str, str]] = {}

@@ -12,12 +12,11 @@ from typing import Any, Literal
 from analysis.catalogue import study as find
 from analysis.comparison import compare
 from analysis.errors import Fault, GatebookError, UsageError, plain
-from analysis.parameters import Given
+from analysis.parameters import Given, secret_names
 from analysis.pipeline import freshness, provenance
 from analysis.pipeline.tags import INJECTED
 from analysis.readers import remote
 from analysis.results import Verdict, dumps, load, worst
-from analysis.secrets import Secret
 from analysis.study import Study, parse_layouts
 
 Standing = Literal["same", "differs", "not checked"]
@@ -125,17 +124,12 @@ def _study(result: Mapping[str, Any]) -> Study:
 
 def _given(study: Study, values: Mapping[str, Any], folder: Path) -> list[Given]:
     given = []
-    for name in study.params.model_fields:
+    for name in (name for name in study.params.model_fields if name in values):
         value = values[name]
-        if isinstance(value, str) and value.startswith("file:") and Secret in _types(study, name):
+        if isinstance(value, str) and value.startswith("file:") and name in secret_names(study.params):
             value = f"file:{folder / value.removeprefix('file:')}"
         given.append(Given(name=name, value=value, source=f"report.ipynb, {name}"))
     return given
-
-
-def _types(study: Study, name: str) -> tuple[Any, ...]:
-    annotation = study.params.model_fields[name].annotation
-    return (annotation, *getattr(annotation, "__args__", ()))
 
 
 def _from(folder: Path, path: str) -> str:

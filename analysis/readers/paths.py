@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from analysis.errors import Fault, InputError, plain, raise_all
@@ -15,6 +15,10 @@ from analysis.readers.tabular import SUFFIXES
 LOG_SUFFIXES = (".eval",)
 REPORT = {"report.ipynb", "result.json"}
 """Names by which a folder is known as a report."""
+FAILED = ".failed"
+"""Ends the folder of a run that failed, and of no other."""
+STATE = ".state.sqlite"
+"""Lies in the folder of all reports."""
 
 
 def local(paths: Iterable[str | Path]) -> list[str | Path]:
@@ -79,14 +83,28 @@ def expand(paths: Iterable[str | Path]) -> list[Path]:
     return list(found.values())
 
 
-def _inside(folder: Path) -> list[Path]:
-    found = []
+def walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Every folder below one that may hold data, itself first, with the names of its files; in a stable order.
+
+    Names that begin with a dot, links to folders, and what reports were written into are passed over.
+
+    Raises
+    ------
+    InputError
+        A folder cannot be listed.
+    """
     for place, folders, names in os.walk(folder, onerror=_refuse):
-        if set(names) >= REPORT:
-            folders.clear()  # a report of ours is no data
+        if set(names) >= REPORT or (place.endswith(FAILED) and "error.txt" in names) or STATE in names:
+            folders.clear()  # a report of ours, what a failed one left, or the folder of them all is no data
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        files = [Path(place) / name for name in sorted(names) if not name.startswith(".")]
+        yield Path(place), [name for name in sorted(names) if not name.startswith(".")]
+
+
+def _inside(folder: Path) -> list[Path]:
+    found = []
+    for place, names in walk(folder):
+        files = [place / name for name in names]
         files = [file for file in files if data_suffix(file) in {*SUFFIXES, *LOG_SUFFIXES}]
         gone = [
             Fault(file=file.name, what="is a link to nothing", fix="Fetch the file, or remove the link.")

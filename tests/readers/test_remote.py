@@ -7,6 +7,8 @@ import pytest
 
 from analysis.errors import InputError, UsageError
 from analysis.inputs import read
+from analysis.pipeline import freshness
+from analysis.pipeline.state import State
 from analysis.readers import remote
 from analysis.request import resolve
 from analysis.studies.recipe_card.cells import RUNS
@@ -70,6 +72,54 @@ def test_a_key_in_an_address_is_never_repeated(address):
 
 def test_a_name_in_the_store_cannot_leave_its_folder(store, monkeypatch):
     monkeypatch.setattr(remote, "_files", lambda _system, _path: ["/bucket/logs/a/../../../../../x.csv"])
-    monkeypatch.setattr(remote, "stamps", lambda _address: {"/bucket/logs/a/../../../../../x.csv": "1"})
+    monkeypatch.setattr(remote, "_stamp", lambda _system, _name: "1")
     with pytest.raises(InputError, match="leaves its folder"):
         remote.fetch("memory://bucket/logs")
+
+
+def test_names_and_digests_belong_together_at_any_depth(store, tmp_path):
+    store.pipe("/bucket/logs/z.csv", b"z")  # after the folders by name, before them in a listing of folders
+    found = dict(freshness._stored("memory://bucket/logs", State(tmp_path).__enter__()))
+    assert found == {
+        name: hashlib.sha256(data).hexdigest()
+        for name, data in {
+            "a/runs.csv": RUNS_CSV.encode(),
+            "b/runs.csv": RUNS_CSV.replace("a,", "b,").encode(),
+            "z.csv": b"z",
+        }.items()
+    }
+
+
+def test_a_renamed_folder_in_the_store_is_a_change(store, tmp_path):
+    before = freshness._stored("memory://bucket/logs", State(tmp_path).__enter__())
+    store.mv("/bucket/logs/a", "/bucket/logs/c", recursive=True)
+    assert freshness._stored("memory://bucket/logs", State(tmp_path).__enter__()) != before
+
+
+def test_what_is_known_is_not_fetched_again(store, tmp_path, monkeypatch):
+    with State(tmp_path) as state:
+        first = freshness._stored("memory://bucket/logs", state)
+    monkeypatch.setattr(remote, "copies", None)
+    with State(tmp_path) as state:
+        assert freshness._stored("memory://bucket/logs", state) == first
+
+
+def test_a_store_that_tells_nothing_of_changes_is_asked_every_time():
+    class Web:
+        protocol = ("http", "https")
+
+        def __init__(self, **told):
+            self.told = told
+
+        def info(self, _name):
+            return {"size": 4, **self.told}
+
+    assert remote._stamp(Web(), "x") != remote._stamp(Web(), "x")
+    assert remote._stamp(Web(ETag="a"), "x") == remote._stamp(Web(ETag="a"), "x") != remote._stamp(Web(ETag="b"), "x")
+
+
+@pytest.mark.parametrize(
+    "address", ["abfs://container@account.dfs.core.windows.net/x.csv", "memory://b/date=2024/x.csv"]
+)
+def test_honest_addresses_are_taken(address):
+    assert resolve("recipe-card", [address], [], [], [], None, None).data == {"runs": [address]}
