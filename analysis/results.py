@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import math
 import operator
 import zlib
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from analysis.errors import Fault, UsageError, plain
+from analysis.errors import Fault, UsageError, is_whole, plain
 from analysis.present.table import Table
 
 SCHEMA = "gatebook/result/1"
@@ -147,9 +148,15 @@ def load(path: Path) -> dict[str, Any]:
         When it is missing, not JSON, or not a result.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise UsageError(
+                Fault(file=str(path), what="is not a regular file", fix="Give the result.json of a report folder.")
+            )
         data = path.read_bytes()
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-        value = json.loads(text, parse_constant=_no_number)
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+        if not is_whole(json.dumps(value, ensure_ascii=False)):
+            raise ValueError("half a character")
     except OSError as error:
         raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror or error)})")) from error
     except (ValueError, RecursionError, EOFError, zlib.error) as error:
@@ -159,15 +166,15 @@ def load(path: Path) -> dict[str, Any]:
             Fault(file=path.name, what=f"is not a {SCHEMA} file", fix="Give the result.json of a report folder.")
         )
     gate, rule = value["gate"], value["rule"]
-    if rule is not None and not (isinstance(rule, dict) and {"source", "sha256", "written_before"} <= rule.keys()):
+    if rule is not None and not _is_rule(rule):
         raise UsageError(Fault(file=path.name, what="its rule is not as this tool writes it"))
     broken = [check for check in gate["checks"] if check["verdict"] == "pass" and not _holds(check)]
     if broken:
         raise UsageError(
             Fault(
                 file=path.name,
-                what=f"says pass for {plain(broken[0].get('name', '?'))}, but {broken[0]['observed']:g} is not "
-                f"{broken[0]['relation']} {broken[0]['limit']:g}",
+                what=f"says pass for {plain(broken[0].get('name', '?'))}, but {plain(broken[0]['observed'], width=40)} is not "
+                f"{broken[0]['relation']} {plain(broken[0]['limit'], width=40)}",
                 fix="The file was changed by hand; make it anew.",
             )
         )
@@ -183,6 +190,21 @@ def load(path: Path) -> dict[str, Any]:
     return dict(value)
 
 
+def _is_rule(rule: Any) -> bool:
+    if not isinstance(rule, dict) or not {"source", "sha256", "written_before"} <= rule.keys():
+        return False
+    return (
+        isinstance(rule["source"], str)
+        and isinstance(rule["sha256"], str)
+        and rule["written_before"] in (True, False, None)
+    )
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
 def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
@@ -196,12 +218,13 @@ def _is_result(value: Any) -> bool:
         return False
     if not all(isinstance(table, dict) and isinstance(table.get("rows"), list) for table in tables.values()):
         return False
-    rows = (
-        [*value["units"], *value["inputs"]]
-        if isinstance(value["units"], list) and isinstance(value["inputs"], list)
-        else [0]
-    )
-    if not all(isinstance(row, dict) for row in (*rows, value["parameters"], value["layouts"])):
+    if not isinstance(value["units"], list) or not isinstance(value["inputs"], list):
+        return False
+    if not all(isinstance(part, dict) for part in (*value["units"], value["parameters"], value["layouts"])):
+        return False
+    if not all(
+        isinstance(one, dict) and isinstance(one.get("sha256"), str) and "file" in one for one in value["inputs"]
+    ):
         return False
     texts = (*(value[name] for name in ("study", "label", "headline", "signature")), gate.get("reason"))
     if not all(isinstance(text, str) for text in texts):
@@ -212,7 +235,11 @@ def _is_result(value: Any) -> bool:
 def _holds(check: dict[str, Any]) -> bool:
     """Whether a check's observed value stands in its relation to the limit; true where that is not about numbers."""
     observed, limit = check.get("observed"), check.get("limit")
-    compare = {"≤": operator.le, "≥": operator.ge, "<": operator.lt, ">": operator.gt}.get(check.get("relation", ""))
+    relations = {"≤": operator.le, "≥": operator.ge, "<": operator.lt, ">": operator.gt}
+    compare = relations.get(str(check.get("relation")))
     if compare is None or not isinstance(observed, int | float) or not isinstance(limit, int | float):
         return True
-    return bool(compare(observed, limit * (1 + 1e-9) if compare is operator.le else limit))
+    try:
+        return bool(compare(observed, limit * (1 + 1e-9) if compare is operator.le else limit))
+    except OverflowError:  # a whole number beyond what a float holds
+        return False

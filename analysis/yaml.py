@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from analysis.errors import Fault, UsageError, plain
+from analysis.errors import Fault, UsageError, is_whole, plain
 
 LARGEST, MOST_NODES = 1_000_000, 20_000
 NULLS = frozenset({"", "~", "null"})
@@ -76,6 +76,9 @@ def _plain(node: Node, path: Path, error: type[UsageError], left: Iterator[int])
     """The node's value; every node takes one from ``left``, so that aliases of aliases cannot grow without end."""
     next(left)
     if isinstance(node, ScalarNode):
+        if "\0" in node.value or not is_whole(node.value):
+            place = f"line {node.start_mark.line + 1}"
+            raise error(Fault(file=path.name, place=place, what="holds a character that is no text", fix="Remove it."))
         return None if node.style is None and node.value.lower() in NULLS else node.value
     if isinstance(node, SequenceNode):
         items = []
@@ -87,6 +90,8 @@ def _plain(node: Node, path: Path, error: type[UsageError], left: Iterator[int])
         place = f"line {key.start_mark.line + 1}"
         if not isinstance(key, ScalarNode):
             raise error(Fault(file=path.name, place=place, what="a list or mapping cannot be a key"))
+        if "\0" in key.value or not is_whole(key.value):
+            raise error(Fault(file=path.name, place=place, what="has a key with a character that is no text"))
         if key.value in values:
             raise error(Fault(file=path.name, place=place, what=f"the key {plain(repr(key.value))} stands twice"))
         values[key.value] = _plain(child, path, error, left)

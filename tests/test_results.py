@@ -12,7 +12,8 @@ from analysis.results import KEYS, SCHEMA, dumps, load, worst
 
 def made(gate: dict[str, object], **parts: object) -> dict[str, object]:
     texts = dict.fromkeys(("study", "label", "headline", "signature"), "x")
-    return {**dict.fromkeys(KEYS), **texts, "tables": {}, "schema": SCHEMA, "gate": {"reason": "", **gate}, **parts}
+    empty = {"units": [], "inputs": [], "parameters": {}, "layouts": {}, "tables": {}}
+    return {**dict.fromkeys(KEYS), **texts, **empty, "schema": SCHEMA, "gate": {"reason": "", **gate}, **parts}
 
 
 # product.md: refuse, then undecided, then pass; what was not measured never passes.

@@ -157,7 +157,15 @@ def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
 def _complain(message: str, debug: bool = False) -> None:
     if debug:
         traceback.print_exc()
-    click.echo(click.style("error: ", fg="red", bold=True) + message if _colour() else "error: " + message, err=True)
+    note(click.style("error: ", fg="red", bold=True) + message if _colour() else "error: " + message)
+
+
+def note(text: str) -> None:
+    """A line on stderr; where nobody can take it, the work and its exit code are worth more than the line."""
+    try:
+        click.echo(text, err=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _colour() -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from analysis.cli.options import report_module
+from analysis.cli import note
+from analysis.cli.options import Seconds, report_module
 from analysis.errors import (
     EXIT_INTERRUPTED,
     EXIT_REPORT,
@@ -29,8 +30,6 @@ from analysis.errors import (
 if TYPE_CHECKING:
     from analysis.pipeline.batch import Outcome, Planned
 
-SECONDS = click.FloatRange(min=0, min_open=True)
-
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]…")
@@ -46,9 +45,9 @@ SECONDS = click.FloatRange(min=0, min_open=True)
 @click.option("--skip-invalid", is_flag=True, help="Leave out what does not validate, and make the others.")
 @click.option("--shard", metavar="I/N", help="Make part I of N of the reports, without the site.")
 @click.option("--renderer", type=click.Choice(["auto", "quarto", "builtin"]), default="auto", show_default=True)
-@click.option("--timeout", type=SECONDS, metavar="S", help="Limit for each report.")
-@click.option("--cell-timeout", type=SECONDS, metavar="S", help="Limit for each cell.")
-@click.option("--batch-timeout", type=SECONDS, metavar="S", help="Limit for all of it; what runs then is stopped.")
+@click.option("--timeout", type=Seconds(), metavar="S", help="Limit for each report.")
+@click.option("--cell-timeout", type=Seconds(), metavar="S", help="Limit for each cell.")
+@click.option("--batch-timeout", type=Seconds(), metavar="S", help="Limit for all of it; what runs then is stopped.")
 @click.option("--gate", "gated", is_flag=True, help="Leave with the code of the worst verdict.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of the manifest, for editors, and leave.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the last line only.")
@@ -120,7 +119,7 @@ def build(
         settings = replace(settings, forked=may_fork())  # asking a store for its files may have started a thread
         open_ = sum(one.decision.action == "run" for one in planned)
         if open_ and not quiet:
-            click.echo(f"reading the inputs of {open_:,} of {len(planned):,} reports", err=True)
+            note(f"reading the inputs of {open_:,} of {len(planned):,} reports")
         planned = batch.validate(planned, settings, stop, begun=begun)
         if stop.number:
             return _stopped(stop.number)
@@ -140,7 +139,7 @@ def build(
             if not quiet and outcome.status != "cached":
                 _tell(outcome, f"[{count}/{len(planned)}]")
             if stop.draining and not stop.now and stop.number and not quiet:
-                click.echo("stopping when what runs is done; once more stops it now", err=True)
+                note("stopping when what runs is done; once more stops it now")
     done = [outcome for outcome in outcomes if outcome is not None]
     return _finish(done, settings.out, site_, time.monotonic() - begun, part, gated, quiet, stop.number)
 
@@ -239,18 +238,18 @@ def _show_plan(planned: Sequence[Planned], *, as_json: bool) -> int:
 
 
 def _stopped(number: int) -> int:
-    click.echo("stopped; the next build goes on from here", err=True)
+    note("stopped; the next build goes on from here")
     return EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_TERMINATED
 
 
 def _tell(outcome: Outcome, prefix: str) -> None:
     verdict = f"  {outcome.verdict}" if outcome.verdict else ""
-    click.echo(f"{prefix} {outcome.status:<11} {outcome.seconds:6.1f} s  {plain(outcome.key)}{verdict}", err=True)
+    note(f"{prefix} {outcome.status:<11} {outcome.seconds:6.1f} s  {plain(outcome.key)}{verdict}")
     if outcome.message:
-        click.echo(f"    {plain(outcome.message, width=1000)}", err=True)
+        note(f"    {plain(outcome.message, width=1000)}")
         page = outcome.folder / "index.html"
         if page.exists():
-            click.echo(f"    {page}", err=True)
+            note(f"    {page}")
 
 
 def _finish(
@@ -269,12 +268,12 @@ def _finish(
 
     suffix = f"-{part[0]}-of-{part[1]}" if part else ""
     summaries.write(outcomes, out, seconds=seconds, gated=gated, suffix=suffix)
-    if part is None and any(out.glob("*/*/index.html")):
-        _assemble([str(out)], site_, if_current=False)
     if not quiet:
         for one in outcomes:
             click.echo(f"{one.status:<11} {one.verdict or '–':<10} {plain(one.key)}")
     click.echo(f"{summaries.sentence(outcomes)} ({seconds:.1f} s)")
+    if part is None and any(out.glob("*/*/index.html")):
+        _assemble([str(out)], site_, if_current=False)
     if number:
         return _stopped(number)
     if any(one.status not in MADE for one in outcomes):

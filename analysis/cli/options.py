@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,9 +19,24 @@ if TYPE_CHECKING:
     from analysis.results import StudyResult
     from analysis.study import Study
 
+LONGEST = 1e7  # seconds of a limit; clocks and polls take no more
 WORTH_A_BAR = 20 << 20  # bytes; fewer are read in about a second
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Seconds(click.FloatRange):
+    """A limit in seconds: more than none, finite, and such as clocks can count."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=LONGEST, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number, or an error of use."""
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"{value} is no number of seconds.", param, ctx)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

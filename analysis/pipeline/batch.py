@@ -115,8 +115,8 @@ def validate(
 
     ``begun`` is when the batch began, by `time.monotonic`; now when None.
     """
-    checked = list(planned)
-    open_ = [i for i, one in enumerate(planned) if one.decision.action == "run" and not one.faults]
+    checked = _with_notebook_faults(planned)
+    open_ = [i for i, one in enumerate(checked) if one.decision.action == "run" and not one.faults]
     arguments = [planned[i].job for i in open_]
     ended_all = pool.run(
         _faults,
@@ -127,7 +127,7 @@ def validate(
         forked=settings.forked,
     )
     for position, ended in ended_all:
-        one = planned[open_[position]]
+        one = checked[open_[position]]
         faults = ended.value
         if faults is None and not ended.stopped:
             faults = (
@@ -208,6 +208,23 @@ def shard(jobs: Sequence[Job], number: int, count: int) -> list[Job]:
     ranked = sorted(jobs, key=lambda job: job.key)
     mine = {job.key for job in ranked[number - 1 :: count]}
     return [job for job in jobs if job.key in mine]
+
+
+def _with_notebook_faults(planned: Sequence[Planned]) -> list[Planned]:
+    """What is wrong with notebooks of the user's own; each is looked at once."""
+    own = {one.job.notebook for one in planned if one.decision.action != "cached" and not one.faults}
+    own -= {one.job.request.study.notebook_path for one in planned}
+    if not own:
+        return list(planned)
+    from analysis.pipeline import execute  # noqa: PLC0415  (heavy, and seldom needed)
+
+    faults: dict[Path, tuple[Fault, ...]] = {}
+    for path in own:
+        try:
+            execute.declared(execute.read_notebook(path), path.name)
+        except GatebookError as error:
+            faults[path] = error.faults
+    return [replace(one, faults=one.faults or faults.get(one.job.notebook, ())) for one in planned]
 
 
 def _planned(job: Job, settings: Settings, chosen: str, state: State) -> Planned:

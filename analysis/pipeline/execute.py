@@ -31,6 +31,7 @@ from analysis.errors import (
     KernelDied,
     ParameterError,
     TimedOut,
+    UsageError,
     close_match,
     plain,
     raise_all,
@@ -48,6 +49,38 @@ class Declared:
 
     names: tuple[str, ...]
     index: int
+
+
+def read_notebook(path: Path) -> nbformat.NotebookNode:
+    """A notebook as nbformat 4.5, with an id for every cell that is the same each time.
+
+    Raises
+    ------
+    UsageError
+        It is not there, or no notebook that can be run.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise UsageError(Fault(file=str(path), what="is not a regular file"))
+        held = json.loads(path.read_text(encoding="utf-8"))
+        if held["nbformat"] != nbformat.current_nbformat:
+            what = f"is of nbformat {plain(held['nbformat'], width=20)}"
+            raise UsageError(Fault(file=path.name, what=what, fix="Open it in JupyterLab and save it."))
+        ids = [cell.get("id") for cell in held["cells"]]
+        for place, cell in enumerate(held["cells"]):
+            if not isinstance(cell.get("id"), str) or ids.count(cell["id"]) > 1:
+                cell["id"] = f"cell-{place}"
+        held["nbformat_minor"] = nbformat.current_nbformat_minor
+        notebook = nbformat.reads(json.dumps(held), as_version=nbformat.current_nbformat)
+        nbformat.validate(notebook)
+    except OSError as error:
+        raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror)})")) from error
+    except UsageError:
+        raise
+    except Exception as error:
+        reason = plain(str(error).partition("\n")[0], width=200)
+        raise UsageError(Fault(file=path.name, what=f"is not a notebook ({reason})")) from error
+    return notebook
 
 
 def declared(notebook: nbformat.NotebookNode, name: str) -> Declared:

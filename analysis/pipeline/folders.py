@@ -13,9 +13,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from analysis.errors import UsageError
 from analysis.pipeline.processes import is_alive
 from analysis.present.format import slug
 from analysis.readers.paths import FAILED
+from analysis.results import load
 from analysis.study import write_files
 
 try:
@@ -24,6 +26,7 @@ except ModuleNotFoundError:  # Windows: two builds at once are not kept apart th
     fcntl = None  # type: ignore[assignment]
 
 HISTORY, LOCK = ".history", ".lock"
+_FORMER = re.compile(r"\d+-[0-9a-f]{12}\.json\.gz")
 MOST_FORMER = 100  # results of one label that are kept
 _WORK = re.compile(r"\..*-(?P<host>\w+)-(?P<pid>\d+)-\w+")
 
@@ -90,13 +93,17 @@ def begin(target: Path) -> Path:
 
 def publish(work: Path, target: Path) -> None:
     """Rename a finished folder into place; the one it replaces goes only when the new one stands."""
-    work.chmod(0o755)
-    _keep_former(work, target)
-    old = _old(target)
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
-    work.rename(target)
+    try:
+        work.chmod(0o755)
+        _keep_former(work, target)
+        old = _old(target)
+        shutil.rmtree(old, ignore_errors=True)
+        if target.exists():
+            target.rename(old)
+        work.rename(target)
+    except OSError:  # something else is in the way
+        shutil.rmtree(work, ignore_errors=True)
+        raise
     shutil.rmtree(old, ignore_errors=True)
     forget_failure(target)
 
@@ -110,7 +117,11 @@ def keep_failed(work: Path, target: Path, said: str) -> Path:
     """Leave what a failed run had, and what is ``said`` of it; a report that was there before stays."""
     place = failed(target)
     shutil.rmtree(place, ignore_errors=True)
-    work.rename(place)
+    try:
+        work.rename(place)
+    except OSError:  # something else is in the way: what the run had is lost, what it was is said
+        shutil.rmtree(work, ignore_errors=True)
+        return place
     place.chmod(0o755)
     with contextlib.suppress(OSError):  # a full disk: what is there stays there
         write_files(place, {"error.txt": said + "\n"})
@@ -119,7 +130,8 @@ def keep_failed(work: Path, target: Path, said: str) -> Path:
 
 def former(target: Path) -> list[Path]:
     """The results that this label had before, oldest first: ``NNNN-<digest>.json.gz``."""
-    return sorted(_history(target).glob("[0-9]*-*.json.gz"))
+    found = [path for path in _history(target).glob("*.json.gz") if _FORMER.fullmatch(path.name)]
+    return sorted(found, key=lambda path: int(path.name.partition("-")[0]))
 
 
 def _history(target: Path) -> Path:
@@ -129,6 +141,10 @@ def _history(target: Path) -> Path:
 def _keep_former(work: Path, target: Path) -> None:
     old, new = target / "result.json", work / "result.json"
     if not old.exists() or old.read_bytes() == new.read_bytes():
+        return
+    try:
+        load(old)
+    except UsageError:  # it was damaged: nothing to compare with
         return
     kept = former(target)
     number = int(kept[-1].name.partition("-")[0]) + 1 if kept else 1

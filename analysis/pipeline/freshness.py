@@ -151,10 +151,12 @@ def notebook_digests(path: Path) -> tuple[str, str]:
         It is no notebook.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise UsageError(Fault(file=str(path), what="is not a regular file"))
         return _digests_of(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(Fault(file=str(path), what=f"cannot be read ({plain(error.strerror)})")) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(Fault(file=path.name, what="is not a notebook")) from error
 
 
@@ -272,7 +274,7 @@ def _why(component: str, record: Mapping[str, Any], target: Path, want: Wanted) 
     try:
         result = json.loads((target / "result.json").read_text(encoding="utf-8"))
         details = _details(component, record, result, want)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         details = []
     return WORDS[component] + (f": {_few(details)}" if details else "")
 

@@ -225,6 +225,8 @@ def _job(name: str, place: str, point: Mapping[str, str], entry: Entry, folder: 
 
     def below(text: str) -> str:
         named = filled(text)
+        if not named.strip():
+            raise ManifestError(Fault(what="a path is empty", fix="Leave the key out, or name a file."))
         return named if is_address(named) else str(folder / named)
 
     by_input = entry.data if isinstance(entry.data, dict) else {"": entry.data}
@@ -234,7 +236,7 @@ def _job(name: str, place: str, point: Mapping[str, str], entry: Entry, folder: 
         for one in ([given] if isinstance(given, str) else given)
     ]
     files = [below(one) for one in entry.files]
-    rule = below(entry.rule) if entry.rule else None
+    rule = below(entry.rule) if entry.rule is not None else None
     chosen = [f"{kind}={filled(value)}" for kind, value in entry.choose.items()]
     hidden = parameters.secret_names(find(entry.study).params)
     stated = [
@@ -257,7 +259,7 @@ def _job(name: str, place: str, point: Mapping[str, str], entry: Entry, folder: 
         place=place,
         request=request,
         formats=tuple(one for one in FORMATS if one in entry.to),
-        notebook=Path(below(entry.notebook)) if entry.notebook else request.study.notebook_path,
+        notebook=Path(below(entry.notebook)) if entry.notebook is not None else request.study.notebook_path,
         gated=entry.gate,
     )
 
@@ -294,8 +296,15 @@ def _entry(values: Any) -> Entry:
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Axes of every row of a CSV file."""
     try:
+        if path.exists() and not path.is_file():
+            raise ManifestError(Fault(file=path.name, what="is not a regular file"))
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
+            names = reader.fieldnames or []
+            twice = [name for name in names if names.count(name) > 1 or not name.strip()]
+            if twice:
+                what = f"the column {plain(twice[0])} stands twice" if twice[0].strip() else "a column has no name"
+                raise ManifestError(Fault(file=path.name, place="line 1", what=what))
             for row in reader:
                 if None in row or None in row.values():
                     what = "has another number of cells than the header"

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import analysis
-from analysis.errors import Fault, UsageError
+from analysis.errors import Fault, UsageError, is_whole
+from analysis.results import WORST_FIRST
 
 if TYPE_CHECKING:
     import nbformat
@@ -155,17 +156,23 @@ def digests(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def read(folder: Path) -> dict[str, Any] | None:
-    """The ``run.json`` of a complete report; None where there is none, or one that says too little."""
+    """The ``run.json`` of a complete report; None where there is none, or one that is not as this tool writes it."""
     try:
         record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         return None
     if not all(isinstance(record.get(name), dict) for name in ("components", "files", "environment")):
         return None
-    told = all(isinstance(held, dict) and {"sha256", "bytes"} <= held.keys() for held in record["files"].values())
-    return record if told and isinstance(record.get("verdict"), str) else None
+    told = all(_is_file(name, held) for name, held in record["files"].items())
+    return record if told and record.get("verdict") in WORST_FIRST else None
+
+
+def _is_file(name: str, held: Any) -> bool:
+    if not isinstance(held, dict) or not isinstance(held.get("sha256"), str) or not isinstance(held.get("bytes"), int):
+        return False
+    return is_whole(name) and "\0" not in name
 
 
 def require(folder: Path) -> dict[str, Any]:

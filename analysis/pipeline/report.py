@@ -14,7 +14,7 @@ from typing import Any
 
 import nbformat
 
-from analysis.errors import ExecutionError, Fault, GatebookError, Incomplete, raise_all
+from analysis.errors import ExecutionError, Fault, GatebookError, Incomplete, UsageError, raise_all
 from analysis.inputs import NO_BYTES
 from analysis.pipeline import execute, failure, folders, freshness, html, kernels, normalise, pdf, provenance, quarto
 from analysis.pipeline.formats import FILE_NAMES, Format, Renderer
@@ -160,14 +160,16 @@ def render_again(
             return Report(folder=target, result=load(target / "result.json"), renderer=renderer, new=False)
         if action == "run":
             return None
+        try:
+            executed = with_outputs(execute.read_notebook(notebook), execute.read_notebook(target / "report.ipynb"))
+        except (UsageError, KeyError, AttributeError, StopIteration):  # its notebook was damaged: it must run
+            return None
         work = folders.begin(target)
         try:
             shutil.copytree(target, work, dirs_exist_ok=True)
             for name in (*FILE_NAMES.values(), "figures"):
                 path = work / name
                 shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-            stored = nbformat.read(work / "report.ipynb", as_version=4)
-            executed = with_outputs(nbformat.read(notebook, as_version=4), stored)
             _render(executed, request, want, work, formats, renderer)
             made = _record(work, want, renderer=renderer, begun=begun, started=started)
             had = provenance.require(target)
@@ -213,7 +215,7 @@ def _run(
         "label": expected.label,
         "out_dir": ".",
     }
-    filled = execute.parameterised(nbformat.read(template, as_version=4), values, template.name)
+    filled = execute.parameterised(execute.read_notebook(template), values, template.name)
     executed = execute.execute(
         filled,
         name=key,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
@@ -55,7 +55,7 @@ def assemble(reports: Sequence[Path], site: Path) -> list[Entry]:
             raise UsageError(Fault(file=named, what="holds no report", fix="Make one first: gatebook run STUDY …"))
         try:
             return _assembled(reports, site, complete, failed)
-        except FileNotFoundError:  # another build has just replaced a report
+        except OSError:  # another build has just replaced a report, or the site
             if not left:
                 raise
     raise AssertionError("the last try returns or raises")
@@ -64,26 +64,26 @@ def assemble(reports: Sequence[Path], site: Path) -> list[Entry]:
 def _assembled(
     reports: Sequence[Path], site: Path, complete: Mapping[str, Path], failed: Mapping[str, Path]
 ) -> list[Entry]:
-    fresh = site.with_name(f".{site.name}.new")
     with folders.only_one(reports[0], "site"):
-        shutil.rmtree(fresh, ignore_errors=True)
-        entries = [_not_made(folder, inside, fresh) for inside, folder in failed.items()]
-        entries += [_published(folder, inside, fresh) for inside, folder in complete.items()]
-        (fresh / "index.html").write_text(_index(entries, _stamp(complete, failed)), encoding="utf-8", newline="\n")
-        shutil.rmtree(site, ignore_errors=True)
-        fresh.rename(site)
+        fresh = folders.begin(site)
+        try:
+            entries = [_not_made(folder, inside, fresh) for inside, folder in failed.items()]
+            entries += [_published(folder, inside, fresh) for inside, folder in complete.items()]
+            index = _index(entries, _stamp(complete, failed))
+            (fresh / "index.html").write_text(index, encoding="utf-8", newline="\n")
+            fresh.chmod(0o755)
+            shutil.rmtree(site, ignore_errors=True)
+            fresh.rename(site)
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
     return entries
 
 
 def is_current(reports: Sequence[Path], site: Path) -> bool:
     """Whether the site stands as `assemble` would make it; sizes are compared, not bytes."""
     complete, failed = _found(reports)
-    try:
-        with (site / "index.html").open(encoding="utf-8") as file:
-            head = file.read(2000)
-    except OSError:
-        return False
-    if STAMP + _stamp(complete, failed) not in head:
+    if STAMP + _stamp(complete, failed) not in _head(site):
         return False
     for inside, folder in complete.items():
         record = provenance.read(folder)
@@ -128,14 +128,38 @@ def require_replaceable(reports: Path, site: Path) -> None:
     """
     fix = "Name another folder for the site."
     reports, site = reports.resolve(), site.resolve()
+    base = next(place for place in (site, *site.parents) if place.exists())
+    if not base.is_dir():
+        raise UsageError(Fault(file=str(base), what="is not a folder", fix=fix))
+    if Path.cwd().is_relative_to(site):
+        raise UsageError(Fault(file=str(site), what="is the folder that this is called from", fix=fix))
     if reports.is_relative_to(site) or site.is_relative_to(reports):
         raise UsageError(Fault(file=str(site), what="the site and the reports cannot share a folder", fix=fix))
-    if site.exists() and not site.is_dir():
-        raise UsageError(Fault(file=str(site), what="is not a folder", fix=fix))
-    foreign = sorted({path.name for path in site.iterdir()} - {"index.html", "reports"}) if site.exists() else []
+    foreign = _foreign(site)
     if foreign:
-        what = f"holds {plain(foreign[0])}, which is not part of a site"
+        what = f"holds {plain(foreign)}, which is not part of a site"
         raise UsageError(Fault(file=str(site), what=what, fix=fix))
+
+
+def _foreign(site: Path) -> str | None:
+    """Something in a folder that no site of ours would hold; a site says of itself that it is one."""
+    held = sorted(path.name for path in site.iterdir()) if site.exists() else []
+    if not held:
+        return None
+    other = [name for name in held if name not in {"index.html", "reports"}]
+    other += [f"reports/{path.name}" for path in sorted((site / "reports").glob("*")) if not path.is_dir()]
+    if other:
+        return other[0]
+    return None if STAMP in _head(site) else held[0]
+
+
+def _head(site: Path) -> str:
+    """The beginning of a site's index; empty where there is none."""
+    try:
+        with (site / "index.html").open(encoding="utf-8", errors="replace") as file:
+            return file.read(2000)
+    except OSError:
+        return ""
 
 
 def _complete(folder: Path) -> bool:
@@ -163,7 +187,13 @@ def _stamp(complete: Mapping[str, Path], failed: Mapping[str, Path]) -> str:
 
 
 def _published(folder: Path, inside: str, site: Path) -> Entry:
-    result = load(folder / "result.json")
+    try:
+        result = load(folder / "result.json")
+    except UsageError as error:
+        fix = "Make it again, or delete the folder."
+        raise UsageError(
+            *(replace(fault, file=str(folder / "result.json"), fix=fix) for fault in error.faults)
+        ) from error
     for name in PUBLISHED:
         source, target = folder / name, site / inside / name
         if source.is_dir():

@@ -35,9 +35,13 @@ class State:
         self._fresh: dict[str, tuple[str, str]] = {}
         self._taken: dict[Path, str] = {}
         with self._opened() as database:
-            self._known = {name: (stamp, sha) for name, stamp, sha in database.execute("SELECT * FROM digests")}
+            self._known = {
+                str(name): (str(stamp), str(sha))
+                for name, stamp, sha in database.execute("SELECT name, stamp, sha256 FROM digests")
+            }
             self._ended = {
-                report: (status, seconds) for report, status, seconds in database.execute("SELECT * FROM outcomes")
+                str(report): (str(status), float(seconds))
+                for report, status, seconds in database.execute("SELECT report, status, seconds FROM outcomes")
             }
         return self
 
@@ -98,7 +102,7 @@ class State:
         if database is None:
             raise AssertionError("sqlite works in memory")
         try:
-            with contextlib.suppress(sqlite3.Error), database:
+            with contextlib.suppress(sqlite3.Error, ValueError), database:
                 yield database
         finally:
             database.close()

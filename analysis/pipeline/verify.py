@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from analysis.catalogue import study as find
 from analysis.comparison import compare
-from analysis.errors import Fault, GatebookError, UsageError, plain
+from analysis.errors import Fault, GatebookError, UsageError, is_whole, plain
 from analysis.parameters import Given, secret_names
 from analysis.pipeline import freshness, provenance
 from analysis.pipeline.tags import INJECTED
@@ -99,6 +99,14 @@ def _result(folder: Path, result: Mapping[str, Any]) -> list[Finding]:
         again = study.run(inputs, params, rule=read_rule, label=values["label"], layouts=layouts)
     except GatebookError as error:
         return [Finding(what="inputs", standing="not checked", detail=plain(error.message(), width=2000))]
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:  # a report of another study, or of another version
+        detail = f"cannot be decided again here ({type(error).__name__}: {plain(error)})"
+        return [Finding(what="inputs", standing="not checked", detail=detail)]
     new = json.loads(dumps(again.to_json()))
     files = [
         Finding(what="inputs", standing="same", detail=f"{len(new['inputs'])} files have the digests of result.json")
@@ -137,6 +145,21 @@ def _from(folder: Path, path: str) -> str:
     return path if remote.is_address(path) else str(folder / path)
 
 
+def _is_request(values: Mapping[str, Any]) -> bool:
+    """Whether files, mappings, rule and label are of the kinds that a report is made from."""
+
+    def is_text(value: Any) -> bool:
+        return isinstance(value, str) and "\0" not in value and is_whole(value)
+
+    data, layouts = values["data"], values["layouts"]
+    return (
+        isinstance(data, dict)
+        and all(isinstance(paths, list) and all(map(is_text, paths)) for paths in data.values())
+        and (layouts is None or isinstance(layouts, dict))
+        and all(values[name] is None or is_text(values[name]) for name in ("rule", "label"))
+    )
+
+
 def _injected(folder: Path) -> dict[str, Any]:
     """The parameters that stand in the report's notebook."""
     path = folder / "report.ipynb"
@@ -145,8 +168,13 @@ def _injected(folder: Path) -> dict[str, Any]:
         cell = next(cell for cell in cells if INJECTED in cell["metadata"].get("tags", []))
         statements = ast.parse("".join(cell["source"])).body
         values = {one.targets[0].id: ast.literal_eval(one.value) for one in statements}  # type: ignore[attr-defined]
-        return {"data": {}, "rule": None, "layouts": None, "label": None, **values}
+        found = {"data": {}, "rule": None, "layouts": None, "label": None, **values}
+        if not _is_request(found):
+            raise ValueError(path.name)
+        return found
     except OSError as error:
         raise UsageError(Fault(file="report.ipynb", what=f"cannot be read ({plain(error.strerror)})")) from error
-    except (ValueError, KeyError, StopIteration, SyntaxError, AttributeError, TypeError) as error:
+    except (
+        ValueError, KeyError, StopIteration, SyntaxError, AttributeError, TypeError, RecursionError, MemoryError,
+    ) as error:  # fmt: skip
         raise UsageError(Fault(file="report.ipynb", what="does not hold the parameters of a report")) from error

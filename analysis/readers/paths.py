@@ -94,8 +94,10 @@ def walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
         A folder cannot be listed.
     """
     for place, folders, names in os.walk(folder, onerror=_refuse):
-        if set(names) >= REPORT or (place.endswith(FAILED) and "error.txt" in names) or STATE in names:
-            folders.clear()  # a report of ours, what a failed one left, or the folder of them all is no data
+        failed = place.endswith(FAILED) and "error.txt" in names
+        site = "index.html" in names and "reports" in folders
+        if set(names) >= REPORT or failed or STATE in names or site:
+            folders.clear()  # a report of ours, what a failed one left, all of them, or their site is no data
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield Path(place), [name for name in sorted(names) if not name.startswith(".")]

@@ -1,8 +1,10 @@
 """gatebook build: what is out of date and why, the same bytes however it is run, failures that explain themselves."""
 
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -249,6 +251,13 @@ def test_everything_is_validated_before_anything_runs(tmp_path):
         (["--out", " "], "is empty"),
         (["-j", "0"], "0 is not in the range"),
         (["--timeout", "-1"], "-1.0 is not in the range"),
+        (["--timeout", "nan"], "nan is no number of seconds"),
+        (["--batch-timeout", "inf"], "inf is not in the range"),
+        (["--cell-timeout", "1e300"], "1e+300 is not in the range"),
+        (["--site", "runs.csv"], "is not a folder"),
+        (["--site", "runs.csv/x"], "is not a folder"),
+        (["--site", "."], "is the folder that this is called from"),
+        (["--out", "x", "--site", "x"], "cannot share a folder"),
     ],
 )
 def test_wrong_use_ends_in_a_sentence(tmp_path, arguments, words):
@@ -499,3 +508,176 @@ def test_a_folder_is_watched_with_its_empty_folders(tmp_path):
     assert project.plan()["counts"]["cached"] == 1
     (tmp_path / "data" / "seed-7").mkdir()  # in a folder of seeds, a run that left nothing
     assert project.plan()["counts"]["run"] == 1
+
+
+# ---- what attacks found
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("data: ''", "a path is empty"),
+        ("data: '{d}', grid: {d: ['']}", "a path is empty"),
+        ("data: runs.csv, rule: ''", "a path is empty"),
+        ("data: runs.csv, rows: doubled.csv", "the column delta stands twice"),
+        ("data: runs.csv, rows: nameless.csv", "a column has no name"),
+        ("data: runs.csv, rows: fifo", "is not a regular file"),
+        ("data: runs.csv, notebook: fifo", "is not a regular file"),
+        ("data: runs.csv, notebook: /dev/zero", "is not a regular file"),
+        ('data: runs.csv, rule: "a\\0b"', "holds a character that is no text"),
+        ('data: runs.csv, rows: "a\\ud800b"', "holds a character that is no text"),
+        ("data: runs.csv, notebook: deep.ipynb", "is not a notebook"),
+        ("data: runs.csv, notebook: old.ipynb", "is of nbformat 3"),
+        ("data: runs.csv, notebook: bare.ipynb", "no cell is tagged `parameters`"),
+    ],
+)
+def test_odd_manifests_end_in_a_sentence_before_anything_runs(tmp_path, entry, words):
+    project = Project(tmp_path)
+    for name, text in {"doubled.csv": "delta,delta\n0.2,0.1\n", "nameless.csv": "delta, \n0.2,0.1\n"}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "deep.ipynb").write_text("[" * 200_000, encoding="utf-8")
+    (tmp_path / "old.ipynb").write_text(
+        '{"nbformat": 3, "nbformat_minor": 0, "cells": [], "metadata": {}}', encoding="utf-8"
+    )
+    project.write("bare", nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]))
+    project.manifest(r0=entry)
+    left = project.run(timeout=30)
+    assert left.code == 3, left
+    assert words in left.err
+    assert "unexpected" not in left.err
+    assert not list((tmp_path / "reports").glob("*/*/result.json"))
+
+
+def test_a_site_never_takes_the_place_of_something_else(copy):
+    for name in ("pub/reports/thesis.txt", "srv/reports/recipe-card/mine/data.csv"):
+        path = copy.folder / name
+        path.parent.mkdir(parents=True)
+        path.write_text("precious", encoding="utf-8")
+        left = copy.run("--force", "--site", name.partition("/")[0])
+        assert left.code == 3
+        assert "which is not part of a site" in left.err
+        assert path.read_text(encoding="utf-8") == "precious"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
+@pytest.mark.parametrize(
+    ("arguments", "command", "code"),
+    [(["--force"], "build", 0), (["--manifest", "none"], "build", 3), (["/none"], "verify", 3)],
+)
+def test_a_stderr_that_takes_nothing_changes_no_exit_code(copy, arguments, command, code):
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123
+        process = copy.start(*arguments, command=command)
+        process.communicate(timeout=60)
+        done = subprocess.run(process.args, cwd=copy.folder, stdout=subprocess.PIPE, stderr=full, check=False)
+    assert (process.returncode, done.returncode) == (code, code)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 200_000,
+        "{}",
+        '{"schema": "gatebook/run/1", "components": {}, "environment": {}, "files": {"a\\u0000b": 5}, "verdict": "pass"}',
+        '{"schema": "gatebook/run/1", "components": {}, "environment": {}, "files": {}, "verdict": ["x"]}',
+    ],
+)
+def test_a_damaged_record_is_no_report(copy, content):
+    (copy.report("r0") / "run.json").write_text(content, encoding="utf-8")
+    assert actions(copy.plan()) == {"r0": "run", "r1": "cached", "r2": "cached"}
+    assert copy.run("reports/recipe-card/r0", command="verify").code == 3
+
+
+@pytest.mark.parametrize(
+    "script", ["CREATE TABLE digests (a, b); INSERT INTO digests VALUES (1, 2)", "CREATE VIEW outcomes AS SELECT 1"]
+)
+def test_a_state_of_another_shape_stops_nothing(copy, script):
+    state = copy.folder / "reports" / ".state.sqlite"
+    state.unlink()
+    with contextlib.closing(sqlite3.connect(state)) as database:
+        database.executescript(script)
+    assert copy.run("--force", "r0").code == 0
+    assert copy.run().code == 0
+
+
+def test_a_damaged_notebook_of_a_report_runs_again(copy):
+    before = copy.bytes()
+    path = copy.report("r0") / "report.ipynb"
+    path.write_bytes(b"x" * path.stat().st_size)
+    (copy.report("r0") / "index.html").unlink()
+    assert copy.run().code == 0
+    assert copy.bytes() == before
+
+
+def test_cells_without_ids_have_the_same_bytes_each_time(copy):
+    path = copy.folder / "short.ipynb"
+    held = json.loads(path.read_text(encoding="utf-8"))
+    for cell in held["cells"]:
+        del cell["id"]
+    path.write_text(json.dumps({**held, "nbformat_minor": 4}), encoding="utf-8")
+    assert copy.run().code == 0
+    before = copy.bytes()
+    assert copy.run("--force").code == 0
+    assert copy.bytes() == before
+    held["cells"][0]["source"] = ["# Other words"]
+    path.write_text(json.dumps({**held, "nbformat_minor": 4}), encoding="utf-8")
+    assert set(actions(copy.plan()).values()) == {"render"}
+    assert copy.run().code == 0
+
+
+def test_a_broken_result_of_another_report_is_named_and_the_others_are_told(copy):
+    (copy.report("r0") / "result.json").write_text("{", encoding="utf-8")
+    left = copy.run("r1", "--force")
+    assert left.code == 3
+    assert "recipe-card/r0/result.json: is not valid JSON" in left.err
+    assert "Make it again, or delete the folder" in left.err
+    assert "ok          pass       recipe-card/r1" in left.out
+
+
+def test_a_result_that_was_damaged_is_no_history(copy):
+    (copy.report("r0") / "result.json").write_text("{", encoding="utf-8")
+    assert copy.run().code == 0
+    assert copy.run("reports/recipe-card/r0", command="compare").code == 0
+    assert not (copy.folder / "reports" / ".history").exists()
+
+
+def test_a_failure_of_a_change_that_was_taken_back_is_forgotten(copy):
+    text = (copy.folder / "short.ipynb").read_bytes()
+    copy.write("short", notebook("raise ValueError('no')"))
+    assert copy.run().code == 4
+    (copy.folder / "short.ipynb").write_bytes(text)
+    left = copy.run()
+    assert left.code == 0
+    assert "cached" in left.out
+    assert not list(copy.report("").glob("*.failed"))
+    assert copy.run("--rerun", "failed").out.startswith("0 reports")
+
+
+def test_something_in_the_way_of_a_report_leaves_nothing_behind(copy):
+    (copy.folder / "reports" / ".history").write_text("mine", encoding="utf-8")
+    (copy.folder / "runs.csv").write_text(RUNS + "a,100,25,0.9\n", encoding="utf-8")
+    assert copy.run().code == 4
+    assert copy.leftovers() == []
+
+
+def test_the_reports_may_lie_inside_the_data(tmp_path):
+    project = Project(tmp_path).manifest(r0="data: ., notebook: short.ipynb")
+    (tmp_path / ".ipynb_checkpoints").mkdir()
+    assert project.run().code == 0
+    assert project.plan()["counts"]["cached"] == 1
+    assert project.run().code == 0
+
+
+def test_a_reader_beside_the_command_is_left_alone(copy):
+    # bash makes the command the parent of what reads its output
+    code = "from analysis.cli import main; main()"
+    line = f'exec "{sys.executable}" -c "{code}" build --force > >(sleep 1; cat > seen.txt)'
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=copy.folder, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    for _ in range(100):
+        if (copy.folder / "seen.txt").exists() and "3 ok" in (copy.folder / "seen.txt").read_text(encoding="utf-8"):
+            break
+        time.sleep(0.05)
+    assert "3 reports: 3 ok" in (copy.folder / "seen.txt").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -25,6 +26,9 @@ def misbehave(what):
         os._exit(7)
     if what == "raises":
         raise ValueError
+    if what == "sets a daemon free" and os.fork() == 0:
+        os.setsid()
+        time.sleep(600)
     if what == "hangs":
         time.sleep(600)
     if what == "is deaf":
@@ -56,6 +60,21 @@ def test_how_a_process_ended_is_told_and_the_others_go_on():
         2: (None, 1),
         3: ("well", 0),
     }
+
+
+def test_a_daemon_of_a_task_keeps_nobody_waiting_and_ends_with_the_pool():
+    begun, before = time.monotonic(), psutil.Process().children()
+    ended = run(misbehave, ["sets a daemon free", "well"])
+    assert time.monotonic() - begun < 10
+    assert [ended[i].value for i in (0, 1)] == ["sets a daemon free", "well"]
+    assert psutil.Process().children() == before
+
+
+def test_a_child_that_is_not_the_pools_is_left_alone():
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as other:
+        run(misbehave, ["well"])
+        assert other.poll() is None
+        other.kill()
 
 
 def test_a_task_over_its_limit_is_stopped(monkeypatch):

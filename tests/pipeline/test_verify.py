@@ -5,6 +5,10 @@ import shutil
 
 import pytest
 
+from analysis.pipeline import folders
+from analysis.results import dumps, load
+from analysis.studies import recipe_card
+from tests.conftest import collapsed
 from tests.pipeline.builds import RUNS, Project
 
 
@@ -71,9 +75,14 @@ def test_what_is_no_report_is_said(copy, folder):
     assert "is not a report folder" in left.err
 
 
-@pytest.mark.parametrize(
-    "content", ["{}", "[]", "x", '{"cells": [{"metadata": {"tags": ["injected-parameters"]}, "source": "f()"}]}']
-)
+def injected(source):
+    return json.dumps({"cells": [{"metadata": {"tags": ["injected-parameters"]}, "source": source}]})
+
+
+ODD = ["f()", "data = 5", "data = {'runs': 5}", "data = {'runs': [5]}", "rule = 5", "rule = 'a\\0'", "layouts = 5"]
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "x", "[" * 200_000, *map(injected, ODD)], ids=range(4 + len(ODD)))
 def test_a_notebook_that_was_broken_is_said(copy, content):
     (copy.report("r0") / "report.ipynb").write_text(content, encoding="utf-8")
     found = verified(copy, 1)
@@ -108,3 +117,53 @@ def test_two_folders_are_compared_with_their_code(copy, built):
     left = copy.run("reports/recipe-card/r0", copy.folder / "runs.csv", command="compare")
     assert left.code == 3
     assert "is not valid JSON" in left.err
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"study": "churn"},
+        {"inputs": [{}]},
+        {"inputs": [{"sha256": [1]}]},
+        {"rule": {"source": 5, "sha256": 5, "written_before": []}},
+        {"label": "a\ud800b"},
+        {"parameters": {"tau": float("inf")}},
+        {"units": [5]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("command", ["verify", "compare"])
+def test_a_result_that_was_made_up_ends_in_a_sentence(copy, changes, command):
+    path = copy.report("r0") / "result.json"
+    held = json.loads(path.read_text(encoding="utf-8")) | changes
+    path.write_text(json.dumps(held), encoding="utf-8")
+    left = copy.run("reports/recipe-card/r0", command=command)
+    assert left.code in {0, 1, 3}
+    assert "unexpected" not in left.err
+    assert "Traceback" not in left.err
+
+
+@pytest.mark.parametrize(("key", "value"), [("observed", 10**400), ("limit", 10**400), ("relation", ["≤"])])
+def test_a_clause_that_was_made_up_ends_in_a_sentence(copy, key, value):
+    path = copy.report("r0") / "result.json"
+    held = json.loads(path.read_text(encoding="utf-8"))
+    held["gate"]["checks"][0][key] = value
+    path.write_text(json.dumps(held), encoding="utf-8")
+    for command in ("verify", "compare"):
+        left = copy.run("reports/recipe-card/r0", command=command)
+        assert "unexpected" not in left.err
+
+
+def test_only_so_many_former_results_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(folders, "MOST_FORMER", 4)
+    target, work = tmp_path / "reports" / "recipe-card" / "r0", tmp_path / "work"
+    result = json.loads(
+        dumps(recipe_card.run({"runs": collapsed("tiny", 0, 59)}, recipe_card.Params(tau=0.7)).to_json())
+    )
+    for number in range(10):
+        work.mkdir()
+        (work / "result.json").write_text(dumps({**result, "label": f"r{number}"}), encoding="utf-8")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folders.publish(work, target)
+    kept = [load(path)["label"] for path in folders.former(target)]
+    assert kept == ["r5", "r6", "r7", "r8"]
