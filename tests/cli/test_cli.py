@@ -147,16 +147,22 @@ def test_debug_shows_the_traceback_wherever_it_stands(gatebook, broken, place):
     assert "Traceback" in left.err
 
 
-@pytest.mark.parametrize("command", [("run", "recipe-card", "--data", "good.csv", "--out"), ("site", "--out")])
-def test_a_place_that_cannot_be_written_is_named(gatebook, good, tmp_path, command):
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        (("run", "recipe-card", "--data", "good.csv", "--out"), 4, "Not a directory"),
+        (("site", "--out"), 3, "is not a folder. Name another folder for the site."),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_named(gatebook, good, tmp_path, command, code, words):
     folder = tmp_path / "reports" / "recipe-card" / "x"
     folder.mkdir(parents=True)
     text = gatebook("gate", "recipe-card", "--data", good, "--json").out
     (folder / "result.json").write_text(text, encoding="utf-8")
     (folder / "index.html").touch()
     left = gatebook(*command, "good.csv/inside")
-    assert left.code == 4
-    assert re.fullmatch(r"error: .*good\.csv.*: Not a directory\n", left.err.splitlines(keepends=True)[-1])
+    assert left.code == code
+    assert re.fullmatch(rf"error: .*good\.csv.*: {words}\n", left.err.splitlines(keepends=True)[-1])
 
 
 def test_a_fault_is_a_sentence_without_a_traceback(gatebook):
@@ -463,7 +469,7 @@ def test_doctor_says_what_works(gatebook):
     left = gatebook("doctor")
     assert left.code == 0
     assert sys.executable in left.out
-    assert "ok       gatebook run: notebook, page and PDF" in left.out
+    assert "ok       gatebook run and build: notebook, page and PDF" in left.out
     assert "warning" not in left.out
 
 
