@@ -24,6 +24,7 @@ from analysis.errors import (
 )
 
 COMMANDS = {
+    "init": ("analysis.cli.projects", "A new project that already runs."),
     "studies": ("analysis.cli.tools", "The studies, their inputs and what they decide."),
     "params": ("analysis.cli.tools", "The parameters of a study."),
     "check": ("analysis.cli.study", "Validate inputs, parameters and rule; start nothing."),
@@ -35,6 +36,8 @@ COMMANDS = {
     "judge-resolve": ("analysis.cli.judging", "A judge's answers to a sheet, as judgements."),
     "build": ("analysis.cli.build", "All reports of a manifest: what is out of date, in parallel."),
     "site": ("analysis.cli.build", "Assemble the site from the reports."),
+    "preview": ("analysis.cli.projects", "Serve the site on this machine."),
+    "publish": ("analysis.cli.projects", "The site into a folder, as a Pages artifact, or by Quarto."),
     "verify": ("analysis.cli.folders", "Whether a report is what it says: digests, and the verdict from its inputs."),
     "compare": ("analysis.cli.folders", "Two results side by side, or what a label was before."),
     "register": ("analysis.cli.tools", "Lock a decision rule before the numbers are seen."),

@@ -146,11 +146,16 @@ def _foreign(site: Path) -> str | None:
     held = sorted(path.name for path in site.iterdir()) if site.exists() else []
     if not held:
         return None
-    other = [name for name in held if name not in {"index.html", "reports"}]
+    other = [name for name in held if name not in {"index.html", "reports", ".nojekyll"}]
     other += [f"reports/{path.name}" for path in sorted((site / "reports").glob("*")) if not path.is_dir()]
     if other:
         return other[0]
-    return None if STAMP in _head(site) else held[0]
+    return None if is_site(site) else held[0]
+
+
+def is_site(folder: Path) -> bool:
+    """Whether a folder is a site of reports: its index says so."""
+    return STAMP in _head(folder)
 
 
 def _head(site: Path) -> str:
