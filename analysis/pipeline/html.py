@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
@@ -19,6 +18,7 @@ from nbformat import v4
 
 from analysis.pipeline.document import VERDICT_WORDS, Float, Part, Report, Shown, read_report
 from analysis.pipeline.pandoc import run_filter
+from analysis.pipeline.policy import content_policy
 from analysis.study import share_folder
 
 _MARKDOWN = {"prose", "sentence"}
@@ -53,22 +53,6 @@ def render_html(notebook: nbformat.NotebookNode) -> str:
         v4.new_notebook(cells=cells), resources={"gatebook": _page(report, answer["toc"], templates)}
     )
     return str(page)
-
-
-def content_policy(style: str, script: str) -> str:
-    """Return the Content-Security-Policy of a page with exactly this style and this script.
-
-    >>> content_policy("", "").split("; ")[0]
-    "default-src 'none'"
-    """
-    return (
-        f"default-src 'none'; img-src data:; style-src '{_sha256(style)}'; script-src '{_sha256(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _sha256(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _exporter(templates: Path) -> HTMLExporter:

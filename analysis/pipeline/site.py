@@ -7,11 +7,13 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from analysis.errors import Fault, UsageError, plain
 from analysis.pipeline import folders, provenance
+from analysis.pipeline.policy import content_policy
 from analysis.present.format import visible
 from analysis.readers.paths import FAILED
 from analysis.results import load
@@ -24,7 +26,17 @@ STAMP = '<meta name="gatebook-site" content="'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One report on the index; ``verdict`` is ``failed`` for one that could not be made."""
+    """One report on the index.
+
+    Attributes
+    ----------
+    verdict
+        ``failed`` for one that could not be made.
+    made
+        The day, as ``2026-11-30``; empty where it is not known.
+    parameters
+        ``name=value`` of those that differ from their defaults.
+    """
 
     study: str
     label: str
@@ -32,6 +44,8 @@ class Entry:
     headline: str
     folder: str
     files: tuple[str, ...]
+    made: str = ""
+    parameters: tuple[str, ...] = ()
 
 
 def assemble(reports: Sequence[Path], site: Path) -> list[Entry]:
@@ -182,8 +196,9 @@ def _is_apart(folder: Path) -> bool:
 
 def _stamp(complete: Mapping[str, Path], failed: Mapping[str, Path]) -> str:
     """A digest that changes with any report, and with the index itself."""
-    digest = hashlib.sha256((share_folder() / "templates" / "site" / "index.html.j2").read_bytes())
-    digest.update(Path(__file__).read_bytes())
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for path in sorted((share_folder() / "templates" / "site").iterdir()):
+        digest.update(path.read_bytes())
     for found, names in ((complete, ("run.json", "result.json")), (failed, ("error.txt",))):
         for inside, folder in found.items():
             path = next(folder / name for name in names if (folder / name).exists())
@@ -213,7 +228,20 @@ def _published(folder: Path, inside: str, site: Path) -> Entry:
         headline=visible(result["headline"]),
         folder=inside,
         files=tuple(name for name in PUBLISHED if (folder / name).is_file() and name != "index.html"),
+        made=_day(provenance.read(folder)),
+        parameters=tuple(_changed(result)),
     )
+
+
+def _day(record: Mapping[str, Any] | None) -> str:
+    started = (record or {}).get("started")
+    return started[:10] if isinstance(started, str) else ""
+
+
+def _changed(result: Mapping[str, Any]) -> list[str]:
+    """Parameters with a default beside their value: in the table it stands only where they differ."""
+    rows = result["tables"].get("parameters", {}).get("rows", [])
+    return [visible(f"{row[0]}={row[1]}") for row in rows if isinstance(row, list) and len(row) > 2 and row[2] != ""]
 
 
 def _not_made(folder: Path, inside: str, site: Path) -> Entry:
@@ -231,13 +259,23 @@ def _not_made(folder: Path, inside: str, site: Path) -> Entry:
 
 
 def _index(entries: Sequence[Entry], stamp: str) -> str:
+    folder = share_folder() / "templates"
     environment = Environment(
-        loader=FileSystemLoader(share_folder() / "templates"),
+        loader=FileSystemLoader(folder),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    style, script = ((folder / "site" / f"index.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     verdicts = ("pass", "undecided", "refuse", "failed")
-    counts = {verdict: sum(e.verdict == verdict for e in entries) for verdict in verdicts}
-    return environment.get_template("site/index.html.j2").render(entries=entries, counts=counts, stamp=stamp)
+    return environment.get_template("site/index.html.j2").render(
+        entries=entries,
+        counts={verdict: sum(entry.verdict == verdict for entry in entries) for verdict in verdicts},
+        studies=sorted({entry.study for entry in entries}),
+        verdicts=verdicts,
+        stamp=stamp,
+        style=style,
+        script=script,
+        policy=content_policy(style, script),
+    )

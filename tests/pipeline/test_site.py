@@ -2,6 +2,9 @@
 
 import json
 import re
+import shutil
+import subprocess
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -55,7 +58,11 @@ def index(site):
 
 
 def text(site):
-    return " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", index(site), flags=re.DOTALL).split())
+    return " ".join(
+        re.sub(
+            r"<style>.*?</style>|<script>.*?</script>|<form.*?</form>|<[^>]+>", " ", index(site), flags=re.DOTALL
+        ).split()
+    )
 
 
 def test_the_index_lists_reports_with_their_verdicts_in_words(reports, site):
@@ -79,7 +86,7 @@ def test_every_link_leads_to_a_copy(reports, site):
     folder = report(reports, "a")
     (folder / "report.pdf").write_bytes(b"%PDF")
     assemble([reports], site)
-    links = re.findall(r'href="([^"]*)"', index(site))
+    links = re.findall(r'<a href="([^"]*)"', index(site))
     assert sorted(links) == [f"reports/recipe-card/a/{name}" for name in ("index.html", "report.pdf", "result.json")]
     assert all((site / link).is_file() for link in links)
     assert (site / "reports/recipe-card/a/tables/cards.csv").is_file()
@@ -96,7 +103,24 @@ def test_hostile_labels_are_text(reports, site, hostile):
     report(reports, "safe", label=hostile, headline=hostile)
     assemble([reports], site)
     assert set(re.findall(r"<([a-z]\w*)", index(site))) <= {
-        *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "ol", "li", "span", "a")
+        *(
+            "html",
+            "head",
+            "meta",
+            "title",
+            "style",
+            "script",
+            "link",
+            "body",
+            "main",
+            "h1",
+            "h2",
+            "p",
+            "ol",
+            "li",
+            "span",
+        ),
+        *("a", "form", "label", "input", "select", "option", "button"),
     }
     assert not re.search(r"<[^>]+ on\w+=", index(site))
     assert "\x1b" not in index(site)
@@ -125,8 +149,12 @@ def test_no_report_is_wrong_use(reports, site, there):
 def test_the_index_asks_for_nothing(reports, site):
     report(reports, "a")
     assemble([reports], site)
-    assert not re.search(r"https?:|//|@import|url\(|<script|<link|<img", index(site))
-    assert "default-src 'none'" in index(site)
+    shown = re.sub(r"<script>.*?</script>", "", index(site), flags=re.DOTALL)
+    assert not re.search(r"https?:|//|@import|url\(|<script|<img| src=", shown)
+    assert re.findall(r"<link [^>]*>", shown) == ['<link rel="icon" href="data:,">']
+    policy = unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', index(site))[1])
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
 
 
 def test_a_rebuild_removes_what_vanished_and_leaves_nothing_beside(reports, site):
@@ -181,3 +209,78 @@ def test_a_broken_result_is_named(reports, site):
     (folder / "result.json").write_text('{"schema": "gatebook/result/1"', encoding="utf-8")
     with pytest.raises(UsageError, match=r"result\.json: is not valid JSON"):
         assemble([reports], site)
+
+
+# ---- the filter, in a browser
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def parameters(folder, started, *rows):
+    path = folder / "result.json"
+    held = json.loads(path.read_text(encoding="utf-8"))
+    held["tables"] = {"parameters": {"rows": [list(row) for row in rows]}}
+    path.write_text(json.dumps(held), encoding="utf-8")
+    record = {"schema": "gatebook/run/1", "components": {}, "files": {}, "environment": {}, "verdict": "pass"}
+    (folder / "run.json").write_text(json.dumps({**record, "started": started}), encoding="utf-8")
+
+
+@pytest.fixture
+def filtered(reports, site):
+    """Labels that the index shows for an address, as a browser that ran its script says."""
+    parameters(report(reports, "a", "pass"), "2026-11-01T03:00:00+00:00", ("tau", "0.8", "0.7"), ("delta", "0.1", ""))
+    parameters(
+        report(reports, "b", "refuse", headline="<b>twelve</b> cells"),
+        "2026-11-20T03:00:00+00:00",
+        ("tau", "0.85", "0.7"),
+    )
+    parameters(report(reports, "c", "pass", study="churn", label=HOSTILE[1]), "2026-11-30T03:00:00+00:00")
+    assemble([reports], site)
+
+    def show(fragment):
+        address = f"{(site / 'index.html').as_uri()}#{fragment}"
+        command = [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--virtual-time-budget=2000",
+            "--dump-dom",
+            address,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        shown = re.findall(r"<li ([^>]*)>.*?· ([^<]*)</a>", done.stdout, re.DOTALL)
+        return [unescape(label) for attributes, label in shown if "hidden" not in attributes]
+
+    return show
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
+@pytest.mark.parametrize(
+    ("fragment", "labels"),
+    [
+        ("", ["c", "a", "b"]),
+        ("study=recipe-card", ["a", "b"]),
+        ("verdict=refuse", ["b"]),
+        ("since=2026-11-20", ["c", "b"]),
+        ("words=twelve", ["b"]),
+        ("words=tau%3D0.8", ["a"]),  # not 0.85
+        ("words=delta%3D0.1", []),  # a default
+        ("words=tau%3D0.85+twelve&verdict=refuse&study=recipe-card", ["b"]),
+        ("words=nothing", []),
+        ("study=nope", ["c", "a", "b"]),  # no such choice
+        ("words=%3Cimg+src%3Dx", []),
+        ("verdict=%3Cscript%3E", ["c", "a", "b"]),
+    ],
+)
+def test_the_filter_is_what_the_address_says(filtered, fragment, labels):
+    assert [{HOSTILE[1]: "c"}.get(label, label) for label in filtered(fragment)] == labels
+
+
+def test_without_a_script_everything_is_there(reports, site):
+    report(reports, "a")
+    assemble([reports], site)
+    assert '<form id="filters" class="filters" hidden>' in index(site)
+    assert " hidden" not in re.search(r"<li [^>]*>", index(site))[0]
