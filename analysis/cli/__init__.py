@@ -38,6 +38,7 @@ COMMANDS = {
     "site": ("analysis.cli.build", "Assemble the site from the reports."),
     "preview": ("analysis.cli.projects", "Serve the site on this machine."),
     "publish": ("analysis.cli.projects", "The site into a folder, as a Pages artifact, or by Quarto."),
+    "lab": ("analysis.cli.projects", "JupyterLab on a working copy with this data and these parameters."),
     "verify": ("analysis.cli.folders", "Whether a report is what it says: digests, and the verdict from its inputs."),
     "compare": ("analysis.cli.folders", "Two results side by side, or what a label was before."),
     "register": ("analysis.cli.tools", "Lock a decision rule before the numbers are seen."),

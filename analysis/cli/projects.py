@@ -1,12 +1,18 @@
-"""Commands around a project: init, preview, publish."""
+"""Commands around a project: init, preview, publish, lab."""
 
 from __future__ import annotations
 
+import importlib.util
+import subprocess
+import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-from analysis.errors import Fault, UsageError, plain
+from analysis.cli.options import report_module, study_options
+from analysis.errors import EXIT_REPORT, Fault, MissingProgram, UsageError, plain
 
 
 @click.command()
@@ -38,7 +44,6 @@ def preview(site_: str, port: int) -> int:
     Example:
       gatebook preview
     """
-    from functools import partial
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
     from analysis.pipeline.project import require_site
@@ -84,3 +89,45 @@ def publish(target: str, site_: str) -> int:
     else:
         click.echo(str(project.copy_site(site, Path(target)) / "index.html"))
     return 0
+
+
+@click.command()
+@partial(study_options, required=False)
+@click.option("--out", default="explore", show_default=True, metavar="DIR", help="Where working copies go.")
+@click.option("--no-open", is_flag=True, help="Write the working copy and say where; open nothing.")
+def lab(study: str | None, label: str | None, out: str, no_open: bool, **given: Any) -> int:
+    """Open JupyterLab on a working copy of a study's notebook, with this data and these parameters in place.
+
+    Without a study it opens on this folder; without data the copy has the study's example.
+
+    \b
+    Example:
+      gatebook lab recipe-card --data runs.csv -p tau=0.8
+    """
+    report_module()
+    opened = "."
+    if study is not None:
+        from analysis.pipeline.workbench import working_copy
+        from analysis.request import resolve
+
+        request = resolve(
+            study,
+            given["data"],
+            given["maps"],
+            given["options"],
+            given["files"],
+            given["rule"],
+            label,
+            chosen=given["chosen"],
+            accept_mismatch=given["accept_mismatch"],
+        )
+        opened = str(working_copy(request, Path(out)))
+        click.echo(opened)
+    elif any(given[name] for name in given if name != "no_progress"):
+        raise UsageError(Fault(what="no study was named", fix="gatebook lab STUDY --data …, or gatebook lab alone."))
+    if no_open:
+        return 0
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise MissingProgram(Fault(what="JupyterLab is not installed", fix="Install it: pip install 'gatebook[lab]'."))
+    done = subprocess.run([sys.executable, "-m", "jupyter", "lab", opened], check=False)
+    return EXIT_REPORT if done.returncode else 0

@@ -1,7 +1,9 @@
 """init, preview, publish: a project from nothing to a site that people can read."""
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -9,10 +11,12 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbclient
+import nbformat
 import pytest
 
 from analysis.pipeline.manifest import load, schema_text
-from tests.pipeline.builds import COMMAND, files
+from tests.pipeline.builds import COMMAND, RUNS, files
 
 STAMPED = '<html><head><meta name="gatebook-site" content="0"></head></html>'
 
@@ -117,11 +121,81 @@ def test_a_preview_is_served_on_this_machine_only(site):
 
 
 def test_a_port_that_is_taken_is_said(gatebook, site):
-    import socket
-
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         left = gatebook("preview", "--port", taken.getsockname()[1])
     assert left.code == 3
     assert "cannot be used" in left.err
+
+
+# ---- the workbench
+
+
+def executed(path):
+    """The headline of a working copy that ran where it lies."""
+    notebook = nbformat.read(path, as_version=4)
+    client = nbclient.NotebookClient(
+        notebook, resources={"metadata": {"path": str(path.parent)}}, kernel_name="python3"
+    )
+    client.execute()
+    return next(cell for cell in notebook.cells if cell.id == "headline").outputs[0].data["text/plain"]
+
+
+def test_a_working_copy_opens_with_what_was_asked_for(gatebook, tmp_path):
+    (tmp_path / "my runs.csv").write_text(RUNS, encoding="utf-8")
+    left = gatebook("lab", "recipe-card", "--data", "my runs.csv", "-p", "tau=0.5", "--no-open")
+    assert (left.code, left.out) == (0, "explore/recipe_card_audit.ipynb\n")
+    path = tmp_path / "explore" / "recipe_card_audit.ipynb"
+    source = next(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.id == "injected-parameters")
+    assert "tau = 0.5" in source
+    assert "../my runs.csv" in source
+    assert str(tmp_path) not in path.read_text(encoding="utf-8")
+    asked = gatebook("gate", "recipe-card", "--data", "my runs.csv", "-p", "tau=0.5", "--json")
+    assert json.loads(asked.out)["headline"] in executed(path)
+    assert sorted(file.name for file in tmp_path.rglob("*") if file.is_file()) == [
+        "my runs.csv",
+        "recipe_card_audit.ipynb",
+    ]
+
+
+def test_without_data_it_is_the_example_and_nothing_is_overwritten(gatebook, tmp_path):
+    for name in ("churn_decomposition", "churn_decomposition-2", "churn_decomposition-3"):
+        assert gatebook("lab", "churn", "--no-open").out == f"explore/{name}.ipynb\n"
+    assert executed(tmp_path / "explore" / "churn_decomposition.ipynb")
+
+
+def test_lab_is_opened_on_the_copy_with_this_interpreter(gatebook, monkeypatch):
+    called = []
+    monkeypatch.setattr("analysis.cli.projects.importlib.util.find_spec", lambda _name: True)
+    monkeypatch.setattr(
+        subprocess, "run", lambda command, **_: called.append(command) or subprocess.CompletedProcess(command, 0)
+    )
+    assert gatebook("lab", "churn").code == 0
+    assert gatebook("lab").code == 0
+    assert called == [
+        [sys.executable, "-m", "jupyter", "lab", path] for path in ("explore/churn_decomposition.ipynb", ".")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--data", "x.csv"], 3, "no study was named"),
+        (["chrun"], 3, "Did you mean 'churn'?"),
+        (["churn", "-p", "k=1"], 3, "unknown parameter k"),
+        (["churn", "--data", "none.csv"], 3, "no such file"),
+    ],
+)
+def test_wrong_use_of_the_workbench_ends_in_a_sentence(gatebook, tmp_path, arguments, code, words):
+    left = gatebook("lab", *arguments, "--no-open")
+    assert left.code == code
+    assert words in left.err
+    assert not (tmp_path / "explore").exists()
+
+
+def test_a_missing_lab_is_said(gatebook, monkeypatch):
+    monkeypatch.setattr("analysis.cli.projects.importlib.util.find_spec", lambda _name: None)
+    left = gatebook("lab", "churn")
+    assert left.code == 4
+    assert "pip install 'gatebook[lab]'" in left.err
