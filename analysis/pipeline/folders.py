@@ -108,6 +108,20 @@ def publish(work: Path, target: Path) -> None:
     forget_failure(target)
 
 
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A new folder that takes the place of ``target`` as a whole when the block ends well, and is gone when it does not."""
+    fresh = begin(target)
+    try:
+        yield fresh
+        fresh.chmod(0o755)
+        shutil.rmtree(target, ignore_errors=True)
+        fresh.rename(target)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+
+
 def forget_failure(target: Path) -> None:
     """Remove what a failed run left: the report stands."""
     shutil.rmtree(failed(target), ignore_errors=True)

@@ -79,17 +79,9 @@ def copy_site(site: Path, target: Path) -> Path:
         The folder holds something else.
     """
     require_replaceable(site, target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = folders.begin(target)
-    try:
+    with folders.replacing(target) as fresh:
         shutil.copytree(site, fresh, dirs_exist_ok=True)
         (fresh / ".nojekyll").touch()  # GitHub Pages would leave out what begins with an underscore
-        fresh.chmod(0o755)
-        shutil.rmtree(target, ignore_errors=True)
-        fresh.rename(target)
-    except BaseException:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise
     return target
 
 

@@ -78,19 +78,11 @@ def assemble(reports: Sequence[Path], site: Path) -> list[Entry]:
 def _assembled(
     reports: Sequence[Path], site: Path, complete: Mapping[str, Path], failed: Mapping[str, Path]
 ) -> list[Entry]:
-    with folders.only_one(reports[0], "site"):
-        fresh = folders.begin(site)
-        try:
-            entries = [_not_made(folder, inside, fresh) for inside, folder in failed.items()]
-            entries += [_published(folder, inside, fresh) for inside, folder in complete.items()]
-            index = _index(entries, _stamp(complete, failed))
-            (fresh / "index.html").write_text(index, encoding="utf-8", newline="\n")
-            fresh.chmod(0o755)
-            shutil.rmtree(site, ignore_errors=True)
-            fresh.rename(site)
-        except BaseException:
-            shutil.rmtree(fresh, ignore_errors=True)
-            raise
+    with folders.only_one(reports[0], "site"), folders.replacing(site) as fresh:
+        entries = [_not_made(folder, inside, fresh) for inside, folder in failed.items()]
+        entries += [_published(folder, inside, fresh) for inside, folder in complete.items()]
+        index = _index(entries, _stamp(complete, failed))
+        (fresh / "index.html").write_text(index, encoding="utf-8", newline="\n")
     return entries
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,13 @@ class Project:
         self.folder = folder
         (folder / "runs.csv").write_text(RUNS, encoding="utf-8")
         self.write("short", notebook())
+
+    def copied(self, folder):
+        """A copy that nobody else works on, times of files included."""
+        shutil.copytree(self.folder, folder, copy_function=shutil.copy2)
+        other = Project.__new__(Project)
+        other.folder = folder
+        return other
 
     def write(self, name, made):
         write(made, self.folder / f"{name}.ipynb")

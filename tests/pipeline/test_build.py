@@ -28,10 +28,7 @@ def built(tmp_path_factory):
 @pytest.fixture
 def copy(built, tmp_path):
     """A copy in which everything is up to date."""
-    shutil.copytree(built.folder, tmp_path / "copy", copy_function=shutil.copy2)
-    project = Project.__new__(Project)
-    project.folder = tmp_path / "copy"
-    return project
+    return built.copied(tmp_path / "copy")
 
 
 def actions(plan):
@@ -402,9 +399,7 @@ def test_summaries_for_programs_and_people(failing):
 
 
 def test_only_what_failed_is_run_again(failing, tmp_path):
-    shutil.copytree(failing.folder, tmp_path / "copy")
-    project = Project.__new__(Project)
-    project.folder = tmp_path / "copy"
+    project = failing.copied(tmp_path / "copy")
     for name in ("raises", "killed", "leaves", "swallows", "hangs", "changes"):
         shutil.copy(project.folder / "short.ipynb", project.folder / f"{name}.ipynb")
     plan = project.plan("--rerun", "failed")

@@ -1,7 +1,6 @@
 """gatebook verify and compare on real folders: what is as it was, what is not, and what cannot be known."""
 
 import json
-import shutil
 
 import pytest
 
@@ -21,10 +20,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def copy(built, tmp_path):
-    shutil.copytree(built.folder, tmp_path / "copy", copy_function=shutil.copy2)
-    project = Project.__new__(Project)
-    project.folder = tmp_path / "copy"
-    return project
+    return built.copied(tmp_path / "copy")
 
 
 def verified(project, code):
