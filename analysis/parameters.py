@@ -189,12 +189,12 @@ def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
 
 def _validated(field: FieldInfo, item: Given) -> Any:
     """The value in its declared type; a mapping that stands for a model is checked as JSON, where it may."""
-    if isinstance(item.value, dict) and not item.text and _model_of(field.annotation) is not None:
+    if isinstance(item.value, dict) and not item.text and model_of(field.annotation) is not None:
         return _adapter(field).validate_json(json.dumps(item.value), strict=True)
     return _adapter(field).validate_python(item.value, strict=not item.text)
 
 
-def _model_of(annotation: Any) -> type[BaseModel] | None:
+def model_of(annotation: Any) -> type[BaseModel] | None:
     """The model among the types of a parameter, if there is one."""
     parts = get_args(annotation) if get_origin(annotation) in {Union, types.UnionType} else (annotation,)
     return next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)
@@ -233,11 +233,11 @@ def _range(field: FieldInfo) -> str:
 
 def _fault(item: Given, field: FieldInfo, message: str, where: tuple[int | str, ...]) -> Fault:
     inside = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where)
-    if _model_of(field.annotation) is None:
+    if model_of(field.annotation) is None:
         inside = "".join(f"[{part}]" for part in where if isinstance(part, int))
     allowed = ", ".join(part for part in (type_name(field.annotation), _range(field)) if part)
     value = item.value
-    for part in where if _model_of(field.annotation) is not None else ():
+    for part in where if model_of(field.annotation) is not None else ():
         value = value[part] if _holds(value, part) else value  # what is not there is the tag of a kind
     shown = HIDDEN if _is_secret(field.annotation) else plain(repr(value), width=60)
     what = f"{item.name}{inside} = {shown}: {_clean(message)}"

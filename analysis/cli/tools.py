@@ -100,14 +100,22 @@ def params(study: str, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("rule", metavar="RULE.yml")
-def register(rule: str) -> int:
+@click.argument("rule", metavar="RULE.yml", required=False)
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of rules, for editors, and leave.")
+def register(rule: str | None, schema: bool) -> int:
     """Lock a decision rule: its digest, the date and the git commit go into a file beside it.
 
     \b
     Example:
       gatebook register rules/recipe-card.yml
     """
+    if schema:
+        from analysis.schemas import rule_schema
+
+        click.echo(rule_schema(), nl=False)
+        return 0
+    if rule is None:
+        raise click.UsageError("name the rule: gatebook register RULE.yml")
     from analysis import rules, yaml
     from analysis.catalogue import STUDIES, study
     from analysis.errors import RuleError

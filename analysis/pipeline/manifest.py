@@ -23,6 +23,7 @@ from analysis.present.format import safe_words
 from analysis.readers.remote import is_address
 from analysis.request import Request, resolve
 from analysis.results import dumps
+from analysis.schemas import DRAFT, parameters_schema
 
 PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 MOST_JOBS = 100_000
@@ -137,13 +138,7 @@ def schema_text() -> str:
             "if": {"properties": {"study": {"const": study.slug}}},
             "then": {
                 "properties": {
-                    "params": {
-                        "propertyNames": {"enum": list(study.params.model_fields)},
-                        "properties": {
-                            item.name: {"description": parameters.comment(item), "default": item.default}
-                            for item in parameters.describe(study.params)
-                        },
-                    },
+                    "params": parameters_schema(study),
                     "data": {"propertyNames": {"enum": [spec.schema.name for spec in study.inputs]}},
                 }
             },
@@ -157,7 +152,7 @@ def schema_text() -> str:
     entry["properties"]["choose"]["additionalProperties"] = scalar
     return dumps(
         {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$schema": DRAFT,
             "title": "reports.yml of Gatebook",
             "type": "object",
             "required": ["reports"],

@@ -13,6 +13,7 @@ from analysis.errors import Fault, ReportError, UsageError, plain
 from analysis.pipeline import folders, quarto
 from analysis.pipeline.manifest import schema_text
 from analysis.pipeline.site import is_site, require_replaceable
+from analysis.schemas import rule_schema
 from analysis.study import share_folder, write_files
 
 _PROJECT = {
@@ -44,7 +45,7 @@ def lay_out(folder: Path) -> list[str]:
     for source, target in _PROJECT.items():
         text = (shared / "templates" / "project" / source).read_text(encoding="utf-8")
         write_files(folder, {target: text})
-    write_files(folder, {"reports.schema.json": schema_text()})
+    write_files(folder, {"reports.schema.json": schema_text(), "rules/rule.schema.json": rule_schema()})
     for study in STUDIES:
         _copy(study.notebook_path, folder / "notebooks" / study.notebook)
     for path in sorted((shared / "data" / "examples").glob("*/*")):
