@@ -130,6 +130,11 @@ def test_a_file_that_does_not_fit_is_refused(read, content, words):
     assert words in refusal(read, content)
 
 
+@pytest.mark.parametrize("content", ['a: "b\\0c"', 'a: ["\\ud800"]', '"a\\0": b', 'a: {"\\ud800": b}'])
+def test_what_no_file_name_or_result_can_hold_is_refused(read, content):
+    assert "character that is no text" in refusal(read, content)
+
+
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="cannot be read"):
         load(tmp_path / "nope.yml", ParameterError)
@@ -140,7 +145,10 @@ def test_the_caller_chooses_the_error(read):
         read("- a\n", RuleError)
 
 
-@given(st.dictionaries(st.text(min_size=1), st.text(min_size=1), max_size=5))
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
+
+
+@given(st.dictionaries(TEXT, TEXT, max_size=5))
 @settings(max_examples=50, deadline=None)
 def test_quoted_text_comes_back(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("yaml") / "a.yml"

@@ -82,7 +82,7 @@ def test_an_empty_table_never_passes(gatebook, tmp_path):
     ("arguments", "said"),
     [
         ((), "Usage: gatebook"),
-        (("gaet",), "no command 'gaet'. Did you mean 'gate'? Known: studies, params"),
+        (("gaet",), "no command 'gaet'. Did you mean 'gate'? Known: init, studies, params"),
         (("--bogus",), "No such option"),
         (("gate",), "no study was named"),
         (("gate", "recipe-crad"), "no study 'recipe-crad'"),
