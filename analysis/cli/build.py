@@ -94,6 +94,9 @@ def build(
     for option, folder in (("--out", out), ("--site", site_), ("--manifest", manifest)):
         if not folder.strip():
             raise UsageError(Fault(place=option, what="is empty", fix="Is a shell variable unset?"))
+    if not Path(manifest).exists():
+        fix = "Name it with --manifest, or begin a project: gatebook init DIR."
+        raise UsageError(Fault(file=manifest, what="is not there", fix=fix))
     begun = time.monotonic()
     settings = batch.Settings(
         out=Path(out),

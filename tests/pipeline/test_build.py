@@ -244,7 +244,10 @@ def test_everything_is_validated_before_anything_runs(tmp_path):
         (["--shard", "3/2"], "is not I/N"),
         (["--shard", "x"], "is not I/N"),
         (["--json"], "is the plan"),
-        (["--manifest", "none.yml"], "none.yml"),
+        (
+            ["--manifest", "none.yml"],
+            "none.yml: is not there. Name it with --manifest, or begin a project: gatebook init DIR.",
+        ),
         (["--out", " "], "is empty"),
         (["-j", "0"], "0 is not in the range"),
         (["--timeout", "-1"], "-1.0 is not in the range"),
