@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from analysis.cli import note
-from analysis.cli.options import Seconds, report_module
+from analysis.cli.options import RENDERERS, Seconds, report_module
 from analysis.errors import (
     EXIT_INTERRUPTED,
     EXIT_REPORT,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--rerun", type=click.Choice(["failed"]), help="Only what was not made the last time.")
 @click.option("--skip-invalid", is_flag=True, help="Leave out what does not validate, and make the others.")
 @click.option("--shard", metavar="I/N", help="Make part I of N of the reports, without the site.")
-@click.option("--renderer", type=click.Choice(["auto", "quarto", "builtin"]), default="auto", show_default=True)
+@click.option("--renderer", type=RENDERERS, default="auto", show_default=True)
 @click.option("--timeout", type=Seconds(), metavar="S", help="Limit for each report.")
 @click.option("--cell-timeout", type=Seconds(), metavar="S", help="Limit for each cell.")
 @click.option("--batch-timeout", type=Seconds(), metavar="S", help="Limit for all of it; what runs then is stopped.")
@@ -120,6 +120,10 @@ def build(
             chosen = [job for job in chosen if batch.failed_before(job, settings.out, state)]
         planned = batch.plan(chosen, settings, state)
         settings = replace(settings, forked=may_fork())  # asking a store for its files may have started a thread
+        if not dry_run and any(one.decision.action != "cached" for one in planned):
+            report_module()
+            if part is None:
+                _site_module().require_replaceable(settings.out, Path(site_))
         open_ = sum(one.decision.action == "run" for one in planned)
         if open_ and not quiet:
             note(f"reading the inputs of {open_:,} of {len(planned):,} reports")
@@ -132,10 +136,6 @@ def build(
         if invalid and not skip_invalid:
             more = Fault(what="nothing was made", fix="Mend it, or make the others with --skip-invalid.")
             raise UsageError(*invalid, more)
-        if any(one.decision.action != "cached" for one in planned):
-            report_module()
-            if part is None:
-                _site_module().require_replaceable(settings.out, Path(site_))
         outcomes: list[Outcome | None] = [None] * len(planned)
         for count, (position, outcome) in enumerate(batch.make(planned, settings, state, stop, begun=begun), start=1):
             outcomes[position] = outcome

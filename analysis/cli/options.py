@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from analysis.results import StudyResult
     from analysis.study import Study
 
+RENDERERS = click.Choice(["auto", "quarto", "builtin"])
 LONGEST = 1e7  # seconds of a limit; clocks and polls take no more
 WORTH_A_BAR = 20 << 20  # bytes; fewer are read in about a second
 

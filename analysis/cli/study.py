@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from analysis.cli.options import Seconds, ask, report_module, study_options
+from analysis.cli.options import RENDERERS, Seconds, ask, report_module, study_options
 from analysis.errors import VERDICT_EXIT, Fault, UsageError, plain
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def gate(study: str | None, label: str | None, stored: str | None, as_json: bool
 @study_options
 @click.option("--out", default="reports", show_default=True, metavar="DIR", help="Folder of all reports.")
 @click.option("--to", "to", default="html", show_default=True, metavar="html,pdf", help="What to render.")
-@click.option("--renderer", type=click.Choice(["auto", "quarto", "builtin"]), default="auto", show_default=True)
+@click.option("--renderer", type=RENDERERS, default="auto", show_default=True)
 @click.option("--timeout", type=Seconds(), metavar="S", help="Limit for the whole notebook.")
 @click.option("--cell-timeout", type=Seconds(), metavar="S", help="Limit for each cell.")
 @click.option("--gate", "gated", is_flag=True, help="Leave with the verdict's exit code.")

@@ -216,8 +216,10 @@ def _with_notebook_faults(planned: Sequence[Planned]) -> list[Planned]:
     own -= {one.job.request.study.notebook_path for one in planned}
     if not own:
         return list(planned)
-    from analysis.pipeline import execute  # noqa: PLC0415  (heavy, and seldom needed)
-
+    try:
+        from analysis.pipeline import execute  # noqa: PLC0415  (heavy, and seldom needed)
+    except ModuleNotFoundError:  # without Jupyter a plan can be told, and nothing be made
+        return list(planned)
     faults: dict[Path, tuple[Fault, ...]] = {}
     for path in own:
         try:

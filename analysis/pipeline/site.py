@@ -117,11 +117,13 @@ def _found(reports: Sequence[Path]) -> tuple[dict[str, Path], dict[str, Path]]:
                     )
             elif _is_failure(folder):
                 failed.setdefault(inside, folder)
-    made = {inside for inside, folder in failed.items() if inside.removesuffix(FAILED) in complete}
-    stale = {
-        inside for inside in made if not (failed[inside].parent / failed[inside].name.removesuffix(FAILED)).exists()
+    # what failed on one machine and was made on another was made
+    left = {
+        inside: folder
+        for inside, folder in failed.items()
+        if inside.removesuffix(FAILED) not in complete or folder.with_name(folder.name.removesuffix(FAILED)).exists()
     }
-    return complete, {inside: folder for inside, folder in failed.items() if inside not in stale}
+    return complete, left
 
 
 def require_replaceable(reports: Path, site: Path) -> None:

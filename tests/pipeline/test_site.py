@@ -211,6 +211,20 @@ def test_a_broken_result_is_named(reports, site):
         assemble([reports], site)
 
 
+def test_what_failed_on_one_machine_and_was_made_on_another_was_made(tmp_path, site):
+    made, lost = tmp_path / "one", tmp_path / "two"
+    report(made, "a")
+    (report(lost, "a.failed") / "error.txt").write_text("no", encoding="utf-8")
+    (report(lost, "b.failed") / "error.txt").write_text("no", encoding="utf-8")
+    assert [(entry.label, entry.verdict) for entry in assemble([lost, made], site)] == [("b", "failed"), ("a", "pass")]
+
+
+def test_a_report_whose_last_run_failed_is_listed_as_both(reports, site):
+    report(reports, "a")
+    (report(reports, "a.failed") / "error.txt").write_text("no", encoding="utf-8")
+    assert [entry.verdict for entry in assemble([reports], site)] == ["failed", "pass"]
+
+
 # ---- the filter, in a browser
 
 
