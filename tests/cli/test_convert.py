@@ -133,6 +133,12 @@ def test_a_bar_shows_on_a_terminal_and_nowhere_else(tmp_path):
     assert shown.stdout == piped.stdout
 
 
+def with_verdicts(folder, runs, held):
+    """Options that give a log of runs and a judge's verdicts."""
+    logs.write_lines(folder / "verdicts.jsonl", held)
+    return ["--data", f"items={runs}", "--data", "judgements=verdicts.jsonl", "--choose", "filter=strict-match"]
+
+
 class TestStudiesOnLogs:
     def test_a_gate_reads_logs_and_asks_first(self, gatebook, runs):
         arguments = [
@@ -249,15 +255,7 @@ class TestStudiesOnLogs:
         held = [
             {"uid": str(i), "judge": "j", "model": b, "baseline": a, "games": [{"score": "B>A"}]} for i in range(40)
         ]
-        logs.write_lines(tmp_path / "verdicts.jsonl", held)
-        arguments = [
-            "--data",
-            f"items={runs}",
-            "--data",
-            "judgements=verdicts.jsonl",
-            "--choose",
-            "filter=strict-match",
-        ]
+        arguments = with_verdicts(tmp_path, runs, held)
         left = gatebook(
             "check", "fine-tune", *arguments, "-p", "candidate=tuned", "-p", "metric=exact_match,strict-match"
         )
@@ -317,15 +315,7 @@ class TestStudiesOnLogs:
             {"uid": str(i), "judge": "j", "model": "tuned", "baseline": base, "games": [{"score": "B>A"}]}
             for i, base in enumerate(["base", "o3"] * 20)
         ]
-        logs.write_lines(tmp_path / "verdicts.jsonl", held)
-        arguments = [
-            "--data",
-            f"items={runs}",
-            "--data",
-            "judgements=verdicts.jsonl",
-            "--choose",
-            "filter=strict-match",
-        ]
+        arguments = with_verdicts(tmp_path, runs, held)
         arguments += ["-p", "candidate=tuned", "-p", "metric=exact_match,strict-match"]
         asked = gatebook("check", "fine-tune", *arguments)
         assert "holds 2 baselines: base (20 rows), o3 (20 rows)" in asked.err
