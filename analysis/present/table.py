@@ -8,9 +8,11 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from analysis.present.format import COMPOSITE, NUMERIC, Kind, cell, one_line, visible
+from analysis.present.latex import latex
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _STATUS_CLASS = {
@@ -65,6 +67,10 @@ class Table:
             [cell(column.kind, value) for column, value in zip(self.columns, row, strict=True)] for row in self.rows
         ]
 
+    def groups(self) -> list[tuple[str, int]]:
+        """The names over neighbouring columns, "" where there is none, each with how many columns it spans."""
+        return [(name, len(list(run))) for name, run in groupby(column.group for column in self.columns)]
+
     def to_html(self) -> str:
         """A plain semantic table: ``scope`` on every header, no ids, everything escaped."""
         out = ['<table class="gb-table">', "<thead>", *self._html_head(), "</thead>", "<tbody>"]
@@ -86,7 +92,7 @@ class Table:
         return "\n".join(out)
 
     def _html_head(self) -> Iterator[str]:
-        groups = list(_runs([column.group for column in self.columns]))
+        groups = self.groups()
         if any(name for name, _ in groups):
             yield (
                 "<tr>"
@@ -113,6 +119,10 @@ class Table:
         ]
         lines += ["| " + " | ".join(_pipe(text) for text in texts) + " |" for texts in self.texts()]
         return "\n".join(lines) + "\n"
+
+    def to_latex(self) -> str:
+        r"""A booktabs table for ``\input`` in a paper; see `analysis.present.latex.latex`."""
+        return latex(self)
 
     def to_csv(self) -> str:
         """Full precision, one column per field; text that a spreadsheet would run as a formula is quoted with ``'``."""
@@ -143,14 +153,6 @@ class Table:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/html": self.to_html(), "text/plain": self.to_text()}
-
-
-def _runs(names: list[str]) -> Iterator[tuple[str, int]]:
-    start = 0
-    for i in range(1, len(names) + 1):
-        if i == len(names) or names[i] != names[start]:
-            yield names[start], i - start
-            start = i
 
 
 def _html(text: str) -> str:
