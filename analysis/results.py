@@ -112,9 +112,12 @@ class StudyResult:
         }
 
     def files(self) -> dict[str, str]:
-        """``result.json`` and ``tables/*.csv`` by path inside the report folder."""
+        """``result.json`` and, of every table, CSV, JSON and LaTeX, by path inside the report folder."""
         out = {"result.json": dumps(self.to_json())}
-        out.update({f"tables/{key}.csv": table.to_csv() for key, table in self.tables.items()})
+        for key, table in self.tables.items():
+            out[f"tables/{key}.csv"] = table.to_csv()
+            out[f"tables/{key}.json"] = dumps(table.to_json())
+            out[f"tables/{key}.tex"] = table.to_latex()
         return out
 
 

@@ -35,6 +35,7 @@ PAGE_CODE = frozenset(
         "fonts.py",
         "html.py",
         "normalise.py",
+        "pages.py",
         "pandoc.py",
         "pdf.py",
         "provenance.py",

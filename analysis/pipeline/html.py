@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-import base64
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cache
 from html import escape
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import nbformat
@@ -17,6 +19,7 @@ from nbconvert import HTMLExporter
 from nbformat import v4
 
 from analysis.pipeline.document import VERDICT_WORDS, Float, Part, Report, Shown, read_report
+from analysis.pipeline.pages import texts
 from analysis.pipeline.pandoc import run_filter
 from analysis.pipeline.policy import content_policy
 from analysis.study import share_folder
@@ -45,16 +48,34 @@ def render_html(notebook: nbformat.NotebookNode) -> str:
     pieces = [{"kind": item.kind, "body": item.body} for item in shown if item.kind in _MARKDOWN]
     answer = run_filter(templates / "pandoc" / "to_html.lua", {"names": report.names(), "pieces": pieces})
     fragments = iter(answer["pieces"])
+    held = _Held()
     cells = [
-        _cell(part, [next(fragments) if item.kind in _MARKDOWN else item.body for item in part.shown])
+        _cell(part, [next(fragments) if item.kind in _MARKDOWN else item.body for item in part.shown], held)
         for part in report.parts
     ]
     page, _ = _exporter(templates).from_notebook_node(
-        v4.new_notebook(cells=cells), resources={"gatebook": _page(report, answer["toc"], templates)}
+        v4.new_notebook(cells=cells), resources={"gatebook": _page(report, answer["toc"])}
     )
-    return str(page)
+    return held.put_back(str(page))
 
 
+class _Held:
+    """Finished markup that nbconvert need not parse again: it passes as a word that nobody can guess."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[str, str] = {}
+        self._word = f"gb{token_hex(8)}x"
+
+    def keep(self, markup: str) -> str:
+        word = f"{self._word}{len(self._pieces)}x"
+        self._pieces[word] = markup
+        return word
+
+    def put_back(self, page: str) -> str:
+        return re.sub(rf"{self._word}\d+x", lambda found: self._pieces[found[0]], page)
+
+
+@cache
 def _exporter(templates: Path) -> HTMLExporter:
     return HTMLExporter(
         template_name="html",
@@ -66,9 +87,8 @@ def _exporter(templates: Path) -> HTMLExporter:
     )
 
 
-def _page(report: Report, toc: Sequence[dict[str, Any]], templates: Path) -> dict[str, Any]:
-    style = (templates / "html" / "page.css").read_text(encoding="utf-8")
-    script = (templates / "html" / "page.js").read_text(encoding="utf-8")
+def _page(report: Report, toc: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    style, script = texts(("html/theme.css", "html/page.css")), texts(("html/page.js",))
     return {
         "front": asdict(report.front),
         "word": VERDICT_WORDS.get(report.front.verdict, ""),
@@ -79,22 +99,42 @@ def _page(report: Report, toc: Sequence[dict[str, Any]], templates: Path) -> dic
     }
 
 
-def _cell(part: Part, bodies: Sequence[str]) -> nbformat.NotebookNode:
+def _cell(part: Part, bodies: Sequence[str], held: _Held) -> nbformat.NotebookNode:
     if part.float is None and len(part.shown) == 1 and part.shown[0].kind == "prose":
-        return v4.new_markdown_cell(metadata={"gatebook": {"html": _scrollable(bodies[0], "Table")}})
-    outputs = [_output(item, body, part.float) for item, body in zip(part.shown, bodies, strict=True)]
-    facts = part.float.facts() if part.float else {}
+        return v4.new_markdown_cell(metadata={"gatebook": {"html": held.keep(_scrollable(bodies[0], "Table"))}})
+    outputs = [_output(item, body, part.float, held) for item, body in zip(part.shown, bodies, strict=True)]
+    facts = {**part.float.facts(), "files": _files(part.float.label)} if part.float else {}
     return v4.new_code_cell(outputs=outputs, metadata={"gatebook": facts})
 
 
-def _output(item: Shown, body: str, float_: Float | None) -> nbformat.NotebookNode:
+def _files(label: str) -> list[tuple[str, str]]:
+    """What lies beside the page of a numbered table or figure: words and address."""
+    kind, _, name = label.partition("-")
+    if kind == "fig":
+        return [("SVG", f"figures/{name}.svg")]
+    return [
+        (words, f"tables/{name}.{suffix}") for words, suffix in (("CSV", "csv"), ("JSON", "json"), ("LaTeX", "tex"))
+    ]
+
+
+def _output(item: Shown, body: str, float_: Float | None, held: _Held) -> nbformat.NotebookNode:
     region = f"{float_.name}: {float_.caption}" if float_ else "Output"
     if item.kind == "table":
         body = _scrollable(body, region)
     if item.kind == "svg":
-        body = base64.b64encode(body.encode()).decode()
+        body = _address(body)
+    if item.kind != "text":
+        body = held.keep(body)
     alt = (float_.alt if float_ else "") or item.plain
     return v4.new_output("display_data", data={_MIME[item.kind]: body}, metadata={"alt": alt, "region": region})
+
+
+def _address(svg: str) -> str:
+    """A drawing as the value of ``src``: only what an address and an attribute cannot hold is written otherwise."""
+    single = re.sub(r"<[^>]*>", lambda tag: tag[0].replace("'", "&apos;").replace('"', "'"), svg)
+    for char, written in (('"', "&quot;"), ("%", "%25"), ("#", "%23"), ("\n", "%0A"), ("&", "&amp;")):
+        single = single.replace(char, written)
+    return f"data:image/svg+xml,{single}"
 
 
 def _scrollable(html: str, region: str) -> str:

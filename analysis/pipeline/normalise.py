@@ -14,6 +14,7 @@ import nbformat
 from analysis.errors import Fault, RenderError, raise_all
 from analysis.pipeline.tags import INJECTED, PARAMETERS, REMOVE
 from analysis.present.format import visible
+from analysis.present.svg import SPECIFICATION
 
 MOST_PRINTED = 100_000  # characters of one output
 _LABEL = re.compile(r"^#\|\s*label:\s*(?P<label>\S+)\s*$", re.MULTILINE)
@@ -82,6 +83,18 @@ def drawings(notebook: nbformat.NotebookNode) -> dict[str, str]:
             svg = output.get("data", {}).get("image/svg+xml")
             if label.startswith("fig-") and svg:
                 found[label.removeprefix("fig-")] = svg
+    return found
+
+
+def specifications(executed: nbformat.NotebookNode) -> dict[str, Mapping[str, Any]]:
+    """What every labelled figure of an executed notebook was drawn from, by the name of the figure."""
+    found = {}
+    for cell in executed.cells:
+        label = label_of(cell) or ""
+        for output in cell.get("outputs", []):
+            held = output.get("data", {}).get(SPECIFICATION)
+            if label.startswith("fig-") and held:
+                found[label.removeprefix("fig-")] = held
     return found
 
 
@@ -185,6 +198,7 @@ def _output(output: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNod
     if output.output_type == "stream":
         output.text = _cut(output.text.replace(str(folder), "."))
         return output
+    output.data.pop(SPECIFICATION, None)
     output.metadata = {k: v for k, v in output.metadata.items() if k == "image/png"}  # its size, or it fills the page
     output.data = {
         kind: held.replace(str(folder), ".") if isinstance(held, str) else held for kind, held in output.data.items()

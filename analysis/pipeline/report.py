@@ -19,6 +19,7 @@ from analysis.inputs import NO_BYTES
 from analysis.pipeline import execute, failure, folders, freshness, html, kernels, normalise, pdf, provenance, quarto
 from analysis.pipeline.formats import FILE_NAMES, Format, Renderer
 from analysis.pipeline.freshness import Wanted
+from analysis.pipeline.live import SPECIFIED
 from analysis.pipeline.state import State
 from analysis.pipeline.tags import INJECTED, PARAMETERS
 from analysis.request import Request
@@ -167,9 +168,8 @@ def render_again(
         work = folders.begin(target)
         try:
             shutil.copytree(target, work, dirs_exist_ok=True)
-            for name in (*FILE_NAMES.values(), "figures"):
-                path = work / name
-                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            for path in (*(work / name for name in FILE_NAMES.values()), *(work / "figures").glob("*.svg")):
+                path.unlink(missing_ok=True)
             _render(executed, request, want, work, formats, renderer)
             made = _record(work, want, renderer=renderer, begun=begun, started=started)
             had = provenance.require(target)
@@ -305,6 +305,8 @@ def _render(
     path = work / "report.ipynb"
     nbformat.write(clean, path)
     write_files(work, {f"figures/{name}.svg": svg for name, svg in normalise.drawings(clean).items()})
+    charts = normalise.specifications(executed)
+    write_files(work, {f"figures/{name}{SPECIFIED}": dumps(chart) for name, chart in charts.items()})
     for kind in formats:
         if chosen != "builtin":
             page = quarto.render(path, kind)

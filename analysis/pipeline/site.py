@@ -4,48 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-
 from analysis.errors import Fault, UsageError, plain
-from analysis.pipeline import folders, provenance
-from analysis.pipeline.policy import content_policy
+from analysis.pipeline import folders, guide, listing, live, provenance
+from analysis.pipeline.listing import Entry
 from analysis.present.format import visible
 from analysis.readers.paths import FAILED
 from analysis.results import load
-from analysis.study import share_folder
+from analysis.study import share_folder, write_files
 
-PUBLISHED = ("index.html", "report.pdf", "result.json", "report.ipynb", "tables", "figures", "cards")
+COPIED = ("report.pdf", "result.json", "report.ipynb", "tables", "figures", "cards")
+ASSETS, GUIDE = "assets", "guide"
 TRIES = 3  # of copying reports that another build replaces meanwhile
 STAMP = '<meta name="gatebook-site" content="'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One report on the index.
-
-    Attributes
-    ----------
-    verdict
-        ``failed`` for one that could not be made.
-    made
-        The day, as ``2026-11-30``; empty where it is not known.
-    parameters
-        ``name=value`` of those that differ from their defaults.
-    """
-
-    study: str
-    label: str
-    verdict: str
-    headline: str
-    folder: str
-    files: tuple[str, ...]
-    made: str = ""
-    parameters: tuple[str, ...] = ()
 
 
 def assemble(reports: Sequence[Path], site: Path) -> list[Entry]:
@@ -80,10 +55,27 @@ def _assembled(
 ) -> list[Entry]:
     with folders.only_one(reports[0], "site"), folders.replacing(site) as fresh:
         entries = [_not_made(folder, inside, fresh) for inside, folder in failed.items()]
-        entries += [_published(folder, inside, fresh) for inside, folder in complete.items()]
-        index = _index(entries, _stamp(complete, failed))
-        (fresh / "index.html").write_text(index, encoding="utf-8", newline="\n")
+        script = _shared_script(complete.values(), site, fresh)
+        entries += [_published(folder, inside, fresh, script) for inside, folder in complete.items()]
+        guide.write(fresh / GUIDE, before=site / GUIDE)
+        pages = {"index": listing.index(entries, _stamp(complete, failed)), "compare": listing.comparison(entries)}
+        for name, page in pages.items():
+            (fresh / f"{name}.html").write_text(page, encoding="utf-8", newline="\n")
     return entries
+
+
+def _shared_script(complete: Iterable[Path], before: Path, fresh: Path) -> str | None:
+    """The name of the script that all live charts share, put into the site; None where no report has a chart."""
+    if not any(live.has_charts(folder / "figures") for folder in complete):
+        return None
+    name = live.bundle_name()
+    path = fresh / ASSETS / name
+    path.parent.mkdir()
+    try:
+        shutil.copyfile(before / ASSETS / name, path)  # making it takes seconds
+    except OSError:
+        path.write_text(live.bundle(), encoding="utf-8", newline="\n")
+    return name
 
 
 def is_current(reports: Sequence[Path], site: Path) -> bool:
@@ -95,10 +87,13 @@ def is_current(reports: Sequence[Path], site: Path) -> bool:
         record = provenance.read(folder)
         if record is None:
             return False
-        published = {name: held for name, held in record["files"].items() if name.split("/")[0] in PUBLISHED}
+        published = {name: held for name, held in record["files"].items() if name.split("/")[0] in COPIED}
         if provenance.lost(site / inside, {"files": published}):
             return False
-    return all((site / inside / "index.html").exists() for inside in failed)
+    needed = [site / inside / name for inside in complete for name in ("index.html", listing.SUMMARY)]
+    needed += [site / inside / "index.html" for inside in failed]
+    needed += [site / "compare.html", site / GUIDE / "index.html"]
+    return all(path.exists() for path in needed)
 
 
 def _found(reports: Sequence[Path]) -> tuple[dict[str, Path], dict[str, Path]]:
@@ -154,7 +149,7 @@ def _foreign(site: Path) -> str | None:
     held = sorted(path.name for path in site.iterdir()) if site.exists() else []
     if not held:
         return None
-    other = [name for name in held if name not in {"index.html", "reports", ".nojekyll"}]
+    other = [name for name in held if name not in {"index.html", "compare.html", "reports", ASSETS, GUIDE, ".nojekyll"}]
     other += [f"reports/{path.name}" for path in sorted((site / "reports").glob("*")) if not path.is_dir()]
     if other:
         return other[0]
@@ -200,7 +195,7 @@ def _stamp(complete: Mapping[str, Path], failed: Mapping[str, Path]) -> str:
     return digest.hexdigest()
 
 
-def _published(folder: Path, inside: str, site: Path) -> Entry:
+def _published(folder: Path, inside: str, site: Path, script: str | None) -> Entry:
     try:
         result = load(folder / "result.json")
     except UsageError as error:
@@ -208,20 +203,26 @@ def _published(folder: Path, inside: str, site: Path) -> Entry:
         raise UsageError(
             *(replace(fault, file=str(folder / "result.json"), fix=fix) for fault in error.faults)
         ) from error
-    for name in PUBLISHED:
+    for name in COPIED:
         source, target = folder / name, site / inside / name
         if source.is_dir():
             shutil.copytree(source, target)
         elif source.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
+    page = (folder / "index.html").read_text(encoding="utf-8", errors="replace")
+    charts = live.specifications(folder / "figures")
+    write_files(
+        site / inside,
+        {"index.html": live.in_site(page, inside, charts, script), listing.SUMMARY: listing.summary(result, inside)},
+    )
     return Entry(
         study=result["study"],
         label=visible(result["label"]),
         verdict=result["gate"]["verdict"],
         headline=visible(result["headline"]),
         folder=inside,
-        files=tuple(name for name in PUBLISHED if (folder / name).is_file() and name != "index.html"),
+        files=tuple(name for name in COPIED if (folder / name).is_file()),
         made=_day(provenance.read(folder)),
         parameters=tuple(_changed(result)),
     )
@@ -239,8 +240,8 @@ def _changed(result: Mapping[str, Any]) -> list[str]:
 
 
 def _not_made(folder: Path, inside: str, site: Path) -> Entry:
-    (site / inside).mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(folder / "index.html", site / inside / "index.html")
+    page = (folder / "index.html").read_text(encoding="utf-8", errors="replace")
+    write_files(site / inside, {"index.html": live.in_site(page, inside, {}, None)})
     said = (folder / "error.txt").read_text(encoding="utf-8", errors="replace").strip()
     return Entry(
         study=folder.parent.name,
@@ -249,27 +250,4 @@ def _not_made(folder: Path, inside: str, site: Path) -> Entry:
         headline=visible(plain(said, width=400)),
         folder=inside,
         files=(),
-    )
-
-
-def _index(entries: Sequence[Entry], stamp: str) -> str:
-    folder = share_folder() / "templates"
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style, script = ((folder / "site" / f"index.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    verdicts = ("pass", "undecided", "refuse", "failed")
-    return environment.get_template("site/index.html.j2").render(
-        entries=entries,
-        counts={verdict: sum(entry.verdict == verdict for entry in entries) for verdict in verdicts},
-        studies=sorted({entry.study for entry in entries}),
-        verdicts=verdicts,
-        stamp=stamp,
-        style=style,
-        script=script,
-        policy=content_policy(style, script),
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.util
 import re
 from html import unescape
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import pandas as pd
 
 from analysis.present.format import visible
+from analysis.present.svg import SPECIFICATION, slim
 from analysis.present.typeface import chart_font, embedded
 
 INK, MUTED, GRID = "#1b1f24", "#5b6570", "#e3e6ea"
@@ -67,6 +68,13 @@ def styled(chart: alt.LayerChart | alt.FacetChart | alt.VConcatChart, alt_text: 
     )
 
 
+def brushed(points: alt.Chart, *over: Literal["x", "y"], opacity: float = 1.0) -> alt.Chart:
+    """Points of which a window can be drawn, where charts are live: those outside it fade, in every panel alike."""
+    brush = alt.selection_interval(name="window", encodings=list(over))
+    shown = alt.condition(brush, alt.value(opacity), alt.value(0.12))
+    return points.encode(opacity=shown).add_params(brush)
+
+
 def _seen(value: Any) -> Any:
     """The specification with every text made visible: a control character is no XML, and takes the drawing with it."""
     if isinstance(value, dict):
@@ -92,17 +100,18 @@ def sentence(text: str) -> Any:
     return styled(alt.layer(note).properties(width=460, height=40), text)
 
 
-def _static(spec: dict[str, Any], **_: Any) -> dict[str, str]:
-    return {"image/svg+xml": svg(spec), "text/plain": str(spec.get("description", ""))}
+def _static(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
+    shown = _seen(spec)
+    return {"image/svg+xml": svg(shown), SPECIFICATION: shown, "text/plain": str(shown.get("description", ""))}
 
 
 def svg(spec: dict[str, Any]) -> str:
-    """Draw a Vega-Lite specification; the same bytes on every machine, because the font travels with the drawing."""
+    """Draw a Vega-Lite specification whose texts are visible; the same bytes on every machine, because the font travels with the drawing."""
     import vl_convert  # noqa: PLC0415  (heavy, and not needed in Lab)
 
     _, folder = chart_font()
     vl_convert.register_font_directory(str(folder))
-    drawing = str(vl_convert.vegalite_to_svg(_seen(spec)))
+    drawing = slim(vl_convert.vegalite_to_svg(spec))
     letters = "".join(sorted(set(re.sub(r"<[^>]*>", "", drawing))))
     head, body = drawing.split(">", 1)
     return f"{head}><style>{embedded(unescape(letters))}</style>{body}"

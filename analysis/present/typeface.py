@@ -50,7 +50,7 @@ def embedded(characters: str) -> str:
 
     family, folder = chart_font()
     font = TTFont(folder / CHART_FILE, recalcTimestamp=False)
-    options = subset.Options(layout_features=["kern"], hinting=False, notdef_outline=True)
+    options = subset.Options(layout_features=["kern"], hinting=False, notdef_outline=True, name_IDs=[])
     cutter = subset.Subsetter(options)
     cutter.populate(text=characters)
     cutter.subset(font)

@@ -5,7 +5,8 @@ local FORMAT = "markdown-raw_html-raw_tex-raw_attribute-native_divs-native_spans
   .. "-citations-footnotes-inline_notes-example_lists-implicit_figures-yaml_metadata_block-pandoc_title_block"
   .. "-latex_macros-bracketed_spans-fenced_divs-table_captions"
 
-local function safe_target(target)
+local function safe_target(target, own)
+  if own and target:match("^[%w-]+%.html") or own and target:match("^schemas/[%w.-]+$") then return true end
   local scheme = target:match("^%s*([%w+.-]+):")
   return target:sub(1, 1) == "#" or (scheme and ({ http = true, https = true, mailto = true })[scheme:lower()])
 end
@@ -48,8 +49,8 @@ function common.input()
   return pandoc.json.decode(io.read("a"), false)
 end
 
--- A reader that remembers the section numbers from one cell to the next.
-function common.reader(names)
+-- A reader that remembers the section numbers from one cell to the next; `own` text may link to pages beside it.
+function common.reader(names, own)
   local count, taken, toc, last = { 0, 0, 0 }, {}, {}, 1
 
   local function number(level)
@@ -77,7 +78,7 @@ function common.reader(names)
     doc = doc:walk {
       Image = function(image) return image.caption end,
       Link = function(link)
-        if not safe_target(link.target) then return link.content end
+        if not safe_target(link.target, own) then return link.content end
         link.attr = pandoc.Attr("", {}, link.target:sub(1, 1) == "#" and {} or { rel = "noopener noreferrer" })
         return link
       end,

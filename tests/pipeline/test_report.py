@@ -136,8 +136,8 @@ def page(files):
 def test_the_folder_holds_what_is_promised_and_nothing_else(made, files):
     result = made.result
     expected = {"report.ipynb", "index.html", "report.pdf", "result.json", "run.json", "log.txt"}
-    expected |= {f"tables/{name}.csv" for name in result["tables"]}
-    expected |= {figure["file"] for figure in result["figures"].values()}
+    expected |= {f"tables/{name}.{suffix}" for name in result["tables"] for suffix in ("csv", "json", "tex")}
+    expected |= {f"figures/{name}.{suffix}" for name in result["figures"] for suffix in ("svg", "vl.json")}
     cards = {name for name in files if name.startswith("cards/")}
     assert set(files) - cards == expected
     assert len(cards) == 2 * len(MODELS)
@@ -173,7 +173,7 @@ def test_every_json_is_strict(files):
         raise AssertionError(constant)
 
     names = [name for name in files if name.endswith((".json", ".ipynb"))]
-    assert len(names) == 3 + len(MODELS)
+    assert {"result.json", "run.json", "report.ipynb", "tables/cards.json", "figures/bounds.vl.json"} < set(names)
     for name in names:
         json.loads(files[name], parse_constant=refuse)
 
@@ -204,10 +204,17 @@ def test_hostile_names_are_text_on_the_page(page):
 
 
 def test_the_page_asks_for_nothing(page):
-    fetched = [
-        value for _, held in page.tags for key, value in held.items() if key in {"src", "href", "srcset", "data"}
-    ]
+    fetched = [value for _, held in page.tags for key, value in held.items() if key in {"src", "srcset", "data"}]
+    fetched += [held["href"] for tag, held in page.tags if tag == "link"]
+    assert fetched
     assert all(value.startswith(("#", "data:")) for value in fetched)
+
+
+def test_every_link_of_the_page_leads_inside_it_or_to_a_file_beside_it(page, files):
+    links = [held["href"] for tag, held in page.tags if tag == "a" and "href" in held]
+    beside = {link for link in links if not link.startswith("#")}
+    assert {"tables/cards.csv", "tables/cards.json", "tables/cards.tex", "figures/bounds.svg"} < beside
+    assert beside <= set(files)
 
 
 def test_hostile_names_are_text_in_the_pdf(files):
@@ -220,7 +227,7 @@ def test_hostile_names_are_text_in_the_pdf(files):
 
 
 def test_no_table_cell_is_a_formula(files):
-    for name in [name for name in files if name.startswith("tables/")]:
+    for name in [name for name in files if name.startswith("tables/") and name.endswith(".csv")]:
         rows = list(csv.reader(io.StringIO(files[name].decode())))
         assert rows
         assert len({len(row) for row in rows}) == 1

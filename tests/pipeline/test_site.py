@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import UsageError
+from analysis.pipeline import live
+from analysis.pipeline.html import render_html
 from analysis.pipeline.site import assemble
+from tests.pipeline.notebooks import chart_cell, notebook
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -19,6 +22,10 @@ HOSTILE = [
     "{{ 7*7 }}",
     "\x1b[31m\u202e🙂",
 ]
+
+
+PAGE = render_html(notebook(chart_cell("fig-scores", "Scores", "Points.")))
+CHART = {"description": "</script><script>alert(1)</script>", "data": {"values": [{"x": 1}]}, "mark": "point"}
 
 
 def report(reports, name, verdict="pass", label=None, study="recipe-card", headline="3 of 59 cells."):
@@ -86,8 +93,9 @@ def test_every_link_leads_to_a_copy(reports, site):
     folder = report(reports, "a")
     (folder / "report.pdf").write_bytes(b"%PDF")
     assemble([reports], site)
-    links = re.findall(r'<a href="([^"]*)"', index(site))
-    assert sorted(links) == [f"reports/recipe-card/a/{name}" for name in ("index.html", "report.pdf", "result.json")]
+    links = re.findall(r'<a href="([^"#]*)', index(site))
+    of_reports = [f"reports/recipe-card/a/{name}" for name in ("index.html", "report.pdf", "result.json")]
+    assert sorted(set(links)) == ["compare.html", "guide/index.html", *of_reports]
     assert all((site / link).is_file() for link in links)
     assert (site / "reports/recipe-card/a/tables/cards.csv").is_file()
 
@@ -120,7 +128,7 @@ def test_hostile_labels_are_text(reports, site, hostile):
             "li",
             "span",
         ),
-        *("a", "form", "label", "input", "select", "option", "button"),
+        *("nav", "a", "form", "label", "input", "select", "option", "button"),
     }
     assert not re.search(r"<[^>]+ on\w+=", index(site))
     assert "\x1b" not in index(site)
@@ -298,3 +306,83 @@ def test_without_a_script_everything_is_there(reports, site):
     assemble([reports], site)
     assert '<form id="filters" class="filters" hidden>' in index(site)
     assert " hidden" not in re.search(r"<li [^>]*>", index(site))[0]
+
+
+# ---- what the site adds to the pages of reports
+
+
+def charted(reports, name):
+    folder = report(reports, name)
+    (folder / "index.html").write_text(PAGE, encoding="utf-8")
+    (folder / "figures").mkdir()
+    (folder / "figures" / "scores.vl.json").write_text(json.dumps(CHART), encoding="utf-8")
+    return folder
+
+
+def in_site(site, name):
+    return (site / "reports" / "recipe-card" / name / "index.html").read_text(encoding="utf-8")
+
+
+def test_live_charts_share_one_script_and_carry_their_data(reports, site):
+    charted(reports, "a")
+    charted(reports, "b")
+    assemble([reports], site)
+    (script,) = (site / "assets").iterdir()
+    assert script.name == live.bundle_name()
+    for name in "ab":
+        page = in_site(site, name)
+        assert f'<script defer src="../../../assets/{script.name}"></script>' in page
+        (held,) = re.findall(r'<script type="application/json" data-figure="fig-scores">(.*?)</script>', page)
+        assert json.loads(held) == CHART
+
+
+def test_the_page_in_the_report_folder_stays_by_itself(reports, site):
+    folder = charted(reports, "a")
+    assemble([reports], site)
+    assert (folder / "index.html").read_text(encoding="utf-8") == PAGE
+
+
+def test_a_page_of_another_make_is_copied_as_it_is(reports, site):
+    report(reports, "a")
+    assemble([reports], site)
+    assert in_site(site, "a") == "<p>page</p>"
+    assert not (site / "assets").exists()
+
+
+def test_the_policy_of_a_page_with_live_charts_lets_only_the_shared_script_in(reports, site):
+    charted(reports, "a")
+    assemble([reports], site)
+    before, after = (re.search(r"default-src [^>]*?form-action 'none'", page)[0] for page in (PAGE, in_site(site, "a")))
+    (own,) = re.findall(r"script-src ('sha256-[^']+')", before)
+    assert after == before.replace(own, f"{own} 'self'")
+
+
+def test_a_second_site_takes_the_script_of_the_first(reports, site, monkeypatch):
+    charted(reports, "a")
+    assemble([reports], site)
+    monkeypatch.setattr(live, "bundle", lambda: pytest.fail("made again"))
+    charted(reports, "b")
+    assemble([reports], site)
+    assert len(list((site / "assets").iterdir())) == 1
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_summary_is_one_call_with_texts(reports, site, hostile):
+    report(reports, "safe", label=hostile, headline=hostile)
+    assemble([reports], site)
+    said = (site / "reports/recipe-card/safe/summary.js").read_text(encoding="utf-8")
+    call = re.fullmatch(r"gatebookSummary\((.*)\);\n", said)
+    folder, held = json.loads(f"[{call[1]}]")
+    assert folder == "reports/recipe-card/safe"
+    assert held["verdict"] == "pass"
+    assert said.isascii()
+    assert "<" not in said
+
+
+def test_every_report_that_was_made_can_be_compared(reports, site):
+    report(reports, "a")
+    failure = report(reports, "b.failed")
+    (failure / "error.txt").write_text("no", encoding="utf-8")
+    assemble([reports], site)
+    page = (site / "compare.html").read_text(encoding="utf-8")
+    assert re.findall(r'<option value="(reports/[^"]*)"', page) == ["reports/recipe-card/a"] * 2

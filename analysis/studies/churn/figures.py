@@ -32,7 +32,7 @@ def scatter(result: StudyResult) -> Any:
     unit = alt.Scale(domain=[0, 1])
     points = (
         alt.Chart(frame)
-        .mark_point(filled=True, opacity=0.75)
+        .mark_point(filled=True)
         .encode(
             x=alt.X("baseline:Q", title=f"{_name(result, 'baseline')}: share correct", scale=unit),
             y=alt.Y("candidate:Q", title=f"{_name(result, 'candidate')}: share correct", scale=unit),
@@ -42,7 +42,7 @@ def scatter(result: StudyResult) -> Any:
             tooltip=["baseline", "candidate", "class", "items"],
         )
     )
-    layers = [*_band(result), points]
+    layers = [*_band(result), chart.brushed(points, "x", "y", opacity=0.75)]
     return chart.styled(alt.layer(*layers).properties(width=340, height=320), result.figures["scatter"].alt)
 
 

@@ -123,8 +123,11 @@ def _intervals(frame: pd.DataFrame, name: str, margin: float, by: str) -> Any:
     lines = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("low:Q", title="candidate minus baseline"), x2="high:Q", y=y, yOffset=offset, color=color
     )
-    points = base.mark_point(filled=True, size=60).encode(
-        x="difference:Q", y=y, yOffset=offset, color=color, tooltip=[name, by, "difference", "low", "high"]
+    points = chart.brushed(
+        base.mark_point(filled=True, size=60).encode(
+            x="difference:Q", y=y, yOffset=offset, color=color, tooltip=[name, by, "difference", "low", "high"]
+        ),
+        "x",
     )
     rule = alt.Chart(pd.DataFrame({"at": [margin]})).mark_rule(color=chart.INK, strokeDash=[4, 3]).encode(x="at:Q")
     height = max(60, 34 * len(order))

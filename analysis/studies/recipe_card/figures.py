@@ -58,7 +58,16 @@ def bounds(result: StudyResult) -> Any:
             color=colour,
             tooltip=["cell", "counts", "rate", "lower", "upper", "status"],
         ),
-        base.mark_point(filled=True, size=55, opacity=1).encode(y=y, x="rate:Q", color=colour, shape=shape),
+        chart.brushed(
+            base.mark_point(filled=True, size=55).encode(
+                y=y,
+                x="rate:Q",
+                color=colour,
+                shape=shape,
+                tooltip=["cell", "counts", "rate", "lower", "upper", "status"],
+            ),
+            "y",
+        ),
         base.mark_text(align="left", dx=6, fontSize=10, color=chart.MUTED).encode(y=y, x="upper:Q", text="counts:N"),
         base.mark_rule(color=chart.INK, strokeDash=[4, 3]).encode(x="mean(budget):Q"),
     ).properties(width=460, height=max(14 * len(units), 40))

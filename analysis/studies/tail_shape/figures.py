@@ -52,9 +52,13 @@ def stability(result: StudyResult) -> Any:
             alt.Chart(rows.dropna(subset=["low", "high"]))
             .mark_area(color=chart.SERIES[0], opacity=0.18)
             .encode(x=x, y=alt.Y("low:Q", title=None), y2="high:Q"),
-            alt.Chart(rows)
-            .mark_line(color=chart.SERIES[0], point=alt.OverlayMarkDef(size=18))
-            .encode(x=x, y="xi:Q", tooltip=["tail", "quantile", "n_exc", "xi", "low", "high"]),
+            alt.Chart(rows).mark_line(color=chart.SERIES[0]).encode(x=x, y="xi:Q"),
+            chart.brushed(
+                alt.Chart(rows)
+                .mark_point(filled=True, size=18, color=chart.SERIES[0])
+                .encode(x=x, y="xi:Q", tooltip=["tail", "quantile", "n_exc", "xi", "low", "high"]),
+                "x",
+            ),
             alt.Chart(anchor).mark_rule(color=chart.INK, strokeDash=[4, 3]).encode(x="q:Q"),
         )
 
