@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from analysis import parameters
 from analysis.errors import Fault, ParameterError, close_match, raise_all
+from analysis.inputs import Input
 from analysis.parameters import Given
+from analysis.present.explore import answers
 from analysis.present.prose import Sentence, sentence_case
 from analysis.present.table import Table
 from analysis.results import StudyResult
@@ -24,6 +27,7 @@ class Session:
     result: StudyResult
     before: Mapping[str, Any]
     out_dir: str | None
+    inputs: Mapping[str, Input]
 
     @property
     def headline(self) -> Sentence:
@@ -56,6 +60,36 @@ class Session:
         if name not in self.result.tables:
             raise KeyError(f"no table {name!r}. {close_match(name, self.result.tables)}")
         return self.result.tables[name]
+
+    def what_if(self, **values: Sequence[Any]) -> Table:
+        """The same data under other parameters, a row for each combination; nothing of it is written.
+
+        Parameters
+        ----------
+        values
+            A list of values for each parameter that is to change.
+
+        Raises
+        ------
+        ParameterError
+            A name or a value that the study does not know.
+
+        Examples
+        --------
+        In a notebook: ``report.what_if(tau=[0.65, 0.7, 0.75])``.
+        """
+        rows = []
+        for chosen in itertools.product(*values.values()):
+            changes = {**self.before, **dict(zip(values, chosen, strict=True))}
+            given = [Given(name=name, value=value, source=f"what_if, {name}") for name, value in changes.items()]
+            result = self.study.run(self.inputs, parameters.build(self.study.params, given))
+            rows.append((chosen, result.gate.verdict, result.headline))
+        return answers(list(values), rows)
+
+    def around(self, name: str, step: float) -> Table:
+        """The verdict a step below, at and above the value of a parameter; see `what_if`."""
+        value = self.before[name]
+        return self.what_if(**{name: [round(value + sign * step, 12) for sign in (-1, 0, 1)]})
 
     def save(self, namespace: Mapping[str, Any]) -> Sentence:
         """Write the result into ``out_dir``; refuse when a later cell overwrote a parameter.
@@ -101,7 +135,7 @@ def open_report(study: Study, namespace: Mapping[str, Any]) -> Session:
     data = {name: [paths] if isinstance(paths, str) else paths for name, paths in namespace["data"].items()}
     inputs = study.load(data, params, layouts)
     result = study.run(inputs, params, rule=rule, label=namespace["label"], layouts=layouts)
-    return Session(study=study, result=result, before=before, out_dir=namespace["out_dir"])
+    return Session(study=study, result=result, before=before, out_dir=namespace["out_dir"], inputs=inputs)
 
 
 def standing(rule: Mapping[str, Any] | None) -> str:

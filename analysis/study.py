@@ -43,7 +43,8 @@ class Study:
 
     ``decide`` gets the checked inputs and the parameters; ``check`` finds the same faults without deciding and says what
     would be judged; ``files`` are what a report folder holds beside the common
-    ones; ``size`` answers how much data a question needs. ``rule_parameter`` is the parameter that a rule file is as a whole.
+    ones; ``size`` answers how much data a question needs. ``rule_parameter`` is the parameter that a rule file is as a whole;
+    ``next_questions`` are cells, prose and code, that a working copy in JupyterLab ends with.
     """
 
     slug: str
@@ -60,6 +61,7 @@ class Study:
     size_params: type[BaseModel]
     size: Callable[[Any], tuple[Sentence, Table]]
     rule_parameter: str | None = None
+    next_questions: tuple[tuple[str, str], ...] = ()
 
     @property
     def notebook_path(self) -> Path:

@@ -41,6 +41,7 @@ PAGE_CODE = frozenset(
         "provenance.py",
         "quarto.py",
         "tags.py",
+        "workbench.py",
     }
 )
 MOST_NAMED = 3

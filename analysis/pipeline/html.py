@@ -24,6 +24,7 @@ from analysis.pipeline.pandoc import run_filter
 from analysis.pipeline.policy import content_policy
 from analysis.study import share_folder
 
+_TABLE_FILE = re.compile(r"tables/[a-z-]+\.csv")
 _MARKDOWN = {"prose", "sentence"}
 _MIME = {"prose": "text/html", "sentence": "text/html", "table": "text/html", "html": "text/html",
          "svg": "image/svg+xml", "png": "image/png", "text": "text/plain"}  # fmt: skip
@@ -120,7 +121,8 @@ def _files(label: str) -> list[tuple[str, str]]:
 def _output(item: Shown, body: str, float_: Float | None, held: _Held) -> nbformat.NotebookNode:
     region = f"{float_.name}: {float_.caption}" if float_ else "Output"
     if item.kind == "table":
-        body = _scrollable(body, region)
+        table, notes, said = _scrollable(body, region).partition('<div class="gb-notes">')
+        body = table + notes + _TABLE_FILE.sub(r'<a href="\g<0>">\g<0></a>', said)
     if item.kind == "svg":
         body = _address(body)
     if item.kind != "text":

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import base64
+import binascii
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
 from analysis.errors import Fault, RenderError, raise_all
+from analysis.pipeline.document import clean_html
 from analysis.pipeline.tags import INJECTED, PARAMETERS, REMOVE
 from analysis.present.format import visible
 from analysis.present.svg import SPECIFICATION
@@ -19,7 +22,23 @@ from analysis.present.svg import SPECIFICATION
 MOST_PRINTED = 100_000  # characters of one output
 _LABEL = re.compile(r"^#\|\s*label:\s*(?P<label>\S+)\s*$", re.MULTILINE)
 _TITLE = re.compile(r"\A\s*# [^\n]*")
-_REFERENCE = re.compile(r"```.*?```|`[^`\n]*`|(?<![\w\\])@(?P<name>[A-Za-z][\w:-]*)", re.DOTALL)  # or code, passed over
+_REFERENCE = re.compile(
+    r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n\n).)+?(?<!`)(?P=ticks)(?!`)"  # code: passed over
+    r"|(?<![\w\\])@(?P<name>\w(?:[:.#$%&+?<>~/-]?\w)*|\{)",
+    re.DOTALL | re.MULTILINE,
+)
+_CELL_FILE = re.compile(
+    r"(?:[A-Za-z]:)?[\\/](?:[^\s:\\/]+[\\/])*ipykernel_\d+[\\/]\d+\.py"
+)  # the kernel's name for a cell
+_NAMELESS = re.compile(r"\s*<IPython\.[\w.]+ object>\s*")
+_CHART = re.compile(r"\s*alt\.\w*Chart\(")
+_DRAWN = ("image/svg+xml", "image/png")
+_UNSEEN = re.compile(r"<(style|script)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+_TEXT_AREA = (576, 768)  # of Quarto's PDF page, in pixels
+_TWIN = (
+    "markdown-raw_html-raw_attribute-native_divs-native_spans-fenced_divs-bracketed_spans-link_attributes"
+    "-header_attributes-smart"
+)
 
 
 def normalise(
@@ -36,14 +55,14 @@ def normalise(
     title
         Title of the page.
     folder
-        The folder it ran in; its path is removed from printed text.
+        The folder it ran in; paths in printed text become relative to it.
     origin
         Markdown that says where the report comes from; it stands at the end.
 
     Raises
     ------
     RenderError
-        A label that stands twice or has no table or figure in the result, or an error output.
+        A label that stands twice or has no table or figure in the result, an error output, or one that no page can show.
     """
     notebook = nbformat.from_dict(executed)
     notebook.metadata = {
@@ -52,9 +71,10 @@ def normalise(
     }
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     labels = _labels(notebook)
+    relative = _relative_to(folder)
     cells = [front_matter(_fields(result, title))]
     for cell in notebook.cells:
-        clean = _cleaned(cell, result, labels, folder)
+        clean = _cleaned(cell, result, labels, relative)
         if clean is not None:
             cells.append(clean)
     if origin:
@@ -134,28 +154,30 @@ def _yaml(value: Any) -> str:
 
 
 def _cleaned(
-    cell: nbformat.NotebookNode, result: Mapping[str, Any], labels: set[str], folder: Path
+    cell: nbformat.NotebookNode, result: Mapping[str, Any], labels: set[str], relative: Callable[[str], str]
 ) -> nbformat.NotebookNode | None:
     tags = [tag for tag in cell.metadata.get("tags", []) if tag in {PARAMETERS, INJECTED, REMOVE}]
     if {PARAMETERS, INJECTED} & set(tags) and REMOVE not in tags:
         tags.append(REMOVE)
     cell.metadata = {"tags": tags} if tags else {}
     if cell.cell_type == "markdown":
-        cell.source = _narrative(cell.source, labels)
+        cell.source = _referring(_TITLE.sub("", cell.source).strip("\n"), labels)
         return cell if cell.source.strip() else None
     if cell.cell_type != "code":
         return None
     if INJECTED in tags:
+        cell["id"] = INJECTED  # papermill draws one
         cell.source = _relocatable(cell.source)
     cell.source = _captioned(cell, result)
-    cell.outputs = [_output(output, folder) for output in cell.outputs]
+    outputs = [_output(output, f"cell {cell.id}", labels, relative) for output in cell.outputs]
+    cell.outputs = [output for output in outputs if output is not None]
     return cell
 
 
-def _narrative(source: str, labels: set[str]) -> str:
-    """Markdown without its first-level heading (the front matter's title), stray ``@words`` made text."""
-    text = _TITLE.sub("", source).strip("\n")
-    return _REFERENCE.sub(lambda m: m[0] if m["name"] is None or m["name"] in labels else "\\" + m[0], text)
+def _referring(source: str, labels: set[str]) -> str:
+    """Markdown in which every ``@word`` that refers to nothing is text: Quarto would look for it in a bibliography."""
+    known = {None, *labels}
+    return _REFERENCE.sub(lambda m: m[0] if m["name"] in known else "\\" + m[0], source)
 
 
 def _relocatable(source: str) -> str:
@@ -192,17 +214,75 @@ def _cut(text: str) -> str:
     return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters more, in log.txt]\n{text[-half:]}"
 
 
-def _output(output: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+def _output(
+    output: nbformat.NotebookNode, place: str, labels: set[str], relative: Callable[[str], str]
+) -> nbformat.NotebookNode | None:
     if output.output_type == "error":
         raise RenderError(Fault(what=f"the notebook holds an error: {output.ename}"))
     if output.output_type == "stream":
-        output.text = _cut(output.text.replace(str(folder), "."))
+        output.text = _cut(relative(output.text))
         return output
-    output.data.pop(SPECIFICATION, None)
-    output.metadata = {k: v for k, v in output.metadata.items() if k == "image/png"}  # its size, or it fills the page
-    output.data = {
-        kind: held.replace(str(folder), ".") if isinstance(held, str) else held for kind, held in output.data.items()
+    data = output.data
+    for kind in (SPECIFICATION, "application/javascript"):
+        data.pop(kind, None)
+    for kind, held in data.items():
+        if isinstance(held, str) and kind != "image/png":
+            data[kind] = relative(held)
+    if _NAMELESS.fullmatch(data.get("text/plain", "")):
+        del data["text/plain"]
+    if "text/markdown" in data:
+        data["text/markdown"] = _referring(data["text/markdown"], labels)
+    if not any(kind in data for kind in _DRAWN):
+        _made_static(data, place)
+    output.metadata = {"image/png": _size(output)} if "image/png" in data else {}
+    return output if data else None
+
+
+def _made_static(data: nbformat.NotebookNode, place: str) -> None:
+    """HTML in a form that paper takes too: a table alone, anything else with a markdown twin."""
+    html = data.get("text/html", "")
+    if _CHART.match(data.get("text/plain", "")):
+        fix = "Call analysis.present.chart.use(interactive=False) before it."
+        raise RenderError(Fault(place=place, what="a chart has no drawing", fix=fix))
+    if "<table" in html.lower():
+        data.pop("text/latex", None)
+    elif html and "text/markdown" not in data:
+        twin = _twin(html)
+        if twin:
+            data["text/markdown"] = twin
+        elif _UNSEEN.sub("", html).strip():
+            what = "an output is HTML without a text, which a PDF cannot show"
+            raise RenderError(Fault(place=place, what=what, fix="Show a drawing (SVG or PNG) or a text beside it."))
+        else:
+            del data["text/html"]
+
+
+def _twin(html: str) -> str:
+    import pypandoc  # noqa: PLC0415  (for the few notebooks that need it)
+
+    return str(pypandoc.convert_text(clean_html(html), _TWIN, format="html", extra_args=["--wrap=none"])).strip()
+
+
+def _size(output: nbformat.NotebookNode) -> dict[str, int]:
+    """The size of a bitmap in pixels, without which it fills a page: as the notebook says, or its own if that fits."""
+    given = output.metadata.get("image/png", {})
+    if given:
+        return dict(given)
+    try:
+        head = base64.b64decode("".join(output.data["image/png"].split())[:32])
+    except binascii.Error:
+        return {}  # refused by the renderer
+    width, height = int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
+    scale = min(1.0, _TEXT_AREA[0] / max(width, 1), _TEXT_AREA[1] / max(height, 1))
+    return {"width": round(width * scale), "height": round(height * scale)}
+
+
+def _relative_to(folder: Path) -> Callable[[str], str]:
+    """A function that makes the paths of this machine in a text relative to ``folder``."""
+    words = {str(folder): "."}
+    words |= {
+        str(parent): "/".join([".."] * up) for up, parent in enumerate(folder.parents, 1) if len(parent.parts) > 2
     }
-    if "<table" in output.data.get("text/html", ""):
-        output.data.pop("text/latex", None)
-    return output
+    any_of = "|".join(re.escape(path) for path in words)  # the longest first
+    pattern = re.compile(rf"(?<![\w.])(?:{any_of})(?![\w-]|\.\w)")
+    return lambda text: pattern.sub(lambda found: words[found[0]], _CELL_FILE.sub("cell", text))

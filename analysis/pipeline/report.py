@@ -22,6 +22,7 @@ from analysis.pipeline.freshness import Wanted
 from analysis.pipeline.live import SPECIFIED
 from analysis.pipeline.state import State
 from analysis.pipeline.tags import INJECTED, PARAMETERS
+from analysis.pipeline.workbench import invitation
 from analysis.request import Request
 from analysis.results import StudyResult, dumps, load
 from analysis.secrets import masked, scrub, secrets_of
@@ -300,7 +301,7 @@ def _render(
         load(work / "result.json"),
         title=request.study.title,
         folder=work.resolve(),
-        origin=provenance.origin(work, want.components),
+        origin="\n\n".join([provenance.origin(work, want.components), invitation(request)]),
     )
     path = work / "report.ipynb"
     nbformat.write(clean, path)

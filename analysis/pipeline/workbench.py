@@ -1,15 +1,27 @@
 """A working copy of a study's notebook with somebody's data and parameters in place, to go on from in JupyterLab."""
 
+# nbformat is not annotated.
+# mypy: disable-error-code="no-untyped-call"
+
 from __future__ import annotations
 
 import itertools
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
+from typing import Any
 
 import nbformat
+from nbformat import v4
+from pydantic import BaseModel
 
+from analysis.parameters import changed
 from analysis.pipeline import execute, freshness
+from analysis.present.format import visible
 from analysis.request import Request
-from analysis.study import share_folder
+from analysis.secrets import Secret
+from analysis.study import Study, share_folder
 
 
 def working_copy(request: Request, folder: Path) -> Path:
@@ -46,10 +58,47 @@ def working_copy(request: Request, folder: Path) -> Path:
     notebook.metadata.pop("papermill", None)
     for cell in notebook.cells:
         cell.metadata.pop("papermill", None)
+    notebook.cells += list(_questions(study))
     path = next(path for path in _names(folder, Path(study.notebook).stem) if not path.exists())
     with path.open("x", encoding="utf-8", newline="\n") as file:
         nbformat.write(notebook, file)
     return path
+
+
+def _questions(study: Study) -> Iterator[nbformat.NotebookNode]:
+    """What invites to go on: each cell runs by itself, and writes nothing."""
+    text = "## The next question\n\nEach cell runs by itself; change its values and run it again. Nothing is written."
+    yield v4.new_markdown_cell(text, id="next")
+    yield v4.new_code_cell("from analysis.present import explore", id="next-setup")
+    for number, (prose, code) in enumerate(study.next_questions, start=1):
+        yield v4.new_markdown_cell(prose, id=f"question-{number}")
+        yield v4.new_code_cell(code, id=f"answer-{number}")
+
+
+def invitation(request: Request) -> str:
+    """How to go on from a report, in markdown: the command that opens its notebook in JupyterLab with all of it in place."""
+    given = [f"--data {quote(f'{name}={Path(path).name}')}" for name, paths in request.data.items() for path in paths]
+    fixed = {item.name for item in request.rule.given} if request.rule else set()
+    for name, value in changed(request.params).items():
+        if name not in fixed and not isinstance(value, Secret):
+            given.append(f"-p {quote(f'{name}={_written(value)}')}")
+    if request.rule_path:
+        given.append(f"--rule {quote(request.rule_path.name)}")
+    layouts = {name: layout.model_dump(mode="json", exclude_defaults=True) for name, layout in request.layouts.items()}
+    mapped = [
+        "",
+        "with this in `mapping.yml`:",
+        "",
+        f"    {visible(json.dumps({'inputs': layouts}, ensure_ascii=False))}",
+    ]
+    command = " ".join(["gatebook lab", request.study.slug, *given, *(["-f mapping.yml"] if layouts else [])])
+    lines = ["Where the files lie, this opens the report in JupyterLab, to go on from:", "", f"    {visible(command)}"]
+    return "\n".join([*lines, *(mapped if layouts else [])])
+
+
+def _written(value: Any) -> str:
+    value = value.model_dump(mode="json", exclude_defaults=True) if isinstance(value, BaseModel) else value
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _names(folder: Path, stem: str) -> itertools.chain[Path]:

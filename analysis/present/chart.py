@@ -10,8 +10,9 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
-from analysis.present.format import visible
+from analysis.present.format import NUMERIC, visible
 from analysis.present.svg import SPECIFICATION, slim
+from analysis.present.table import Table
 from analysis.present.typeface import chart_font, embedded
 
 INK, MUTED, GRID = "#1b1f24", "#5b6570", "#e3e6ea"
@@ -43,7 +44,7 @@ def use(*, interactive: bool) -> None:
     alt.renderers.enable("gatebook")
 
 
-def styled(chart: alt.LayerChart | alt.FacetChart | alt.VConcatChart, alt_text: str) -> Any:
+def styled(chart: alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.HConcatChart, alt_text: str) -> Any:
     """A chart with the shared look and the sentence that stands for it."""
     family, _ = chart_font()
     return (
@@ -73,6 +74,50 @@ def brushed(points: alt.Chart, *over: Literal["x", "y"], opacity: float = 1.0) -
     brush = alt.selection_interval(name="window", encodings=list(over))
     shown = alt.condition(brush, alt.value(opacity), alt.value(0.12))
     return points.encode(opacity=shown).add_params(brush)
+
+
+def linked(table: Table, x: str, y: str, colour: str | None = None) -> Any:
+    """Rows of a table as points, and beside them how many there are of each kind: a window over the points counts those in it.
+
+    Parameters
+    ----------
+    x, y
+        Keys of columns; a column of numbers is an axis, any other a list of names.
+    colour
+        Key of the column that is counted; None to count the values of ``y``.
+
+    Examples
+    --------
+    In a notebook: ``chart.linked(report.table("items"), x="p_baseline", y="p_candidate", colour="class_corrected")``.
+    """
+    counted = colour or y
+    # a full stop in a name would be a path into the row
+    plain = {column.key: column.key.replace(".", "_") for column in table.columns}
+    kinds = {plain[column.key]: "Q" if column.kind in NUMERIC else "N" for column in table.columns}
+    first, x, y, counted = (plain[key] for key in (table.columns[0].key, x, y, counted))
+    frame = pd.DataFrame(list(table.rows), columns=list(plain.values()))[list(dict.fromkeys([first, x, y, counted]))]
+    window = alt.selection_interval(name="window")
+    hue = alt.Color(f"{counted}:N", title=counted, scale=alt.Scale(range=list(SERIES)))
+    points = (
+        alt.Chart(frame)
+        .mark_point(filled=True, size=36)
+        .encode(
+            x=f"{x}:{kinds[x]}",
+            y=f"{y}:{kinds[y]}",
+            color=alt.condition(window, hue, alt.value("#b8c0c8")),
+            tooltip=list(frame.columns),
+        )
+        .add_params(window)
+        .properties(width=420, height=300)
+    )
+    bars = (
+        alt.Chart(frame)
+        .mark_bar()
+        .encode(x=alt.X("count():Q", title="rows in the window"), y=alt.Y(f"{counted}:N", title=None), color=hue)
+        .transform_filter(window)
+        .properties(width=180)
+    )
+    return styled(alt.hconcat(points, bars), f"{table.title} {y} against {x}, and counts of {counted}.")
 
 
 def _seen(value: Any) -> Any:

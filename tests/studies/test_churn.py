@@ -809,7 +809,16 @@ class TestRefused:
             (lambda f: f.assign(value=f["value"].map({0.0: "False", 1.0: "True"})), {}, "values: {value: {"),
             (lambda f: f.drop(columns="attempt"), {}, "column missing: attempt"),
             (lambda f: f.assign(value=np.nan), {}, "rows hold a value"),
-            (lambda f: f[f["item_id"] == 5], {}, "1 item of 1 with enough"),
+            (
+                lambda f: f[f["item_id"] == 5],
+                {},
+                r"^1 item with samples of both versions, and the comparison needs two\. Give samples of more items",
+            ),
+            (
+                lambda f: f[f["item_id"].isin([5, 6])].assign(value=lambda g: g["value"].where(g["item_id"] == 5)),
+                {},
+                r"1 item of 2 with enough scored samples in both versions\. .* see errors and min_valid",
+            ),
             (
                 lambda f: pd.concat([f, f.head(2).assign(attempt=["greedy", "Greedy"], item_id=7)]),
                 {},
@@ -824,6 +833,13 @@ class TestRefused:
     def test_unknown_version_lists_the_known(self):
         with pytest.raises(ParameterError, match=r"no model 'candidat' in attempts\. Did you mean 'candidate'"):
             run(self.frame, candidate="candidat")
+
+    def test_ids_that_repeat_across_domains_are_counted_as_they_are_compared(self, tmp_path):
+        named = self.frame.assign(domain=np.where(self.frame["item_id"] < 10, "law", "physics"))
+        named.assign(item_id=named["item_id"] % 10).to_csv(tmp_path / "samples.csv", index=False)
+        given = {"attempts": churn.STUDY.load({"attempts": [tmp_path / "samples.csv"]}, Params())["attempts"]}
+        assert "; 20 items, 2 models, 10 attempts per item; " in given["attempts"].reconciliation
+        assert "20 items compared" in churn.STUDY.check(given, Params())
 
     def test_both_forms_of_the_data(self):
         with pytest.raises(InputError, match="two forms of the same data"):

@@ -757,8 +757,24 @@ class TestRule:
             run(pairs(40, 0, 6), params=params)
 
     def test_unknown_metric(self):
-        with pytest.raises(ParameterError, match=r"no metric 'value' in items\. Known: right"):
-            run(pairs(40, 0, 6).assign(metric="right"))
+        two = pd.concat([pairs(40, 0, 6).assign(metric=name) for name in ("right", "fluent")])
+        with pytest.raises(ParameterError, match=r"no metric 'value' in items\. Known: fluent, right"):
+            run(two)
+        one = pairs(40, 0, 6).assign(metric="right")
+        with pytest.raises(ParameterError, match=r"no metric 'rigt' in items\. Did you mean 'right'"):
+            run(one, params={"metric": "rigt"})
+        with pytest.raises(ParameterError, match="no metric 'value' in items"):
+            run(one, decision())
+        with pytest.raises(ParameterError, match="no metric 'value' in items"):
+            run(pairs(40, 0, 6).assign(metric=""))
+
+    def test_the_only_metric_is_compared_where_none_was_named(self):
+        frame = pairs(400, 0, 60).assign(metric="right")
+        left, named = run(frame), run(frame, params={"metric": "right"})
+        assert (left.units, left.gate) == (named.units, named.gate)
+        assert left.gate.checks[0].name == "primary: right"
+        said = "; no metric was named: right is the only one in the data"
+        assert [str(result.tables["warnings"].rows).count(said) for result in (left, named)] == [1, 0]
 
     @pytest.mark.parametrize(
         "params",
@@ -1641,3 +1657,25 @@ class TestScale:
         items = systems(candidate=np.linspace(40, 90, 60), production=np.linspace(30, 80, 60))
         result = run(items, decision(2.0), params={"score_range": [0, 100]})
         assert rows(result, "differences")["production"]["mean_diff"] == pytest.approx(10)  # 40 to 90 less 30 to 80
+
+
+# --- the items behind the verdict
+
+
+def test_the_items_lost_and_gained_are_those_that_are_counted(corrected: StudyResult) -> None:
+    reference = corrected.units[0]
+    change = [row[2] for row in corrected.tables["items"].rows]
+    assert len(change) == reference.n_paired
+    assert (change.count(-1.0), change.count(1.0)) == (reference.baseline_only, reference.candidate_only)
+
+
+def test_the_page_shows_losses_first() -> None:
+    table = run(pairs(40, 2, 30)).tables["changed"]
+    assert [row[2] for row in table.rows] == [-1.0] * 2 + [1.0] * 18
+    assert "20 of 32 items that changed, 2 lost" in table.notes[0]
+
+
+def test_no_changed_item_is_said() -> None:
+    table = run(pairs(40, 0, 0)).tables["changed"]
+    assert table.rows == ()
+    assert table.empty == "no item changed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import xml.etree.ElementTree
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
@@ -733,3 +734,21 @@ def test_ner_card_is_not_carried_over_to_the_test_set(real_data: Path) -> None:
 def test_the_shown_text_of_a_bound_is_the_papers_format() -> None:
     # recipe-cards paper, Table 2, third row, second column
     assert shown("bound", {"k": 24, "n": 59, "upper": 0.4986, "status": "s"}) == "24/59 / .499 s"
+
+
+# --- the reruns behind the verdict
+
+
+def test_the_failures_listed_are_those_that_are_counted(example: StudyResult) -> None:
+    listed = Counter(row[0] for row in example.tables["failures"].rows)
+    assert listed == Counter({unit.name: unit.k for unit in example.units if unit.k})
+
+
+def test_the_page_shows_the_lowest_reruns_and_says_how_many_there_are() -> None:
+    frame = pd.concat([collapsed("a", 30, 59), reruns("b", [None, *[0.9] * 58])])
+    table = run(frame).tables["worst-reruns"]
+    assert len(table.rows) == 20
+    assert table.rows[0] == ("b / 500", "calibration", "0", None)
+    assert "20 of 31" in table.notes[0]
+    left_out = run(frame, errors="exclude").tables["worst-reruns"]
+    assert {row[0] for row in left_out.rows} == {"a / 500"}

@@ -580,3 +580,14 @@ def test_judge_preferences_pile_up_and_stay_undecided(real_data: Path) -> None:
     bulk = result.frames()["bulk"].iloc[0]
     means = dict(zip(result.units[0].pair, (bulk["mean_first"], bulk["mean_second"]), strict=True))
     assert -means["NullModel"] - 1 == pytest.approx(0.769198, abs=1e-6)
+
+
+def test_the_prompts_furthest_out_are_the_largest_scores() -> None:
+    rng = np.random.default_rng(5)
+    frame = two(rng.exponential(size=400), rng.exponential(size=400)).sample(frac=1, random_state=1)
+    rows = run(frame).tables["extremes"].rows
+    for name, own in frame.groupby("model"):
+        top = own.nlargest(5, "value")
+        assert [(row[1], row[2]) for row in rows if row[0] == name] == list(
+            zip(top["item_id"], top["value"], strict=True)
+        )

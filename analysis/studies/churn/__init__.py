@@ -63,6 +63,20 @@ STUDY = Study(
     files=files,
     size_params=SizeParams,
     size=size,
+    next_questions=(
+        (
+            "Would another false discovery rate or the published method say otherwise?",
+            'report.what_if(fdr=[0.01, 0.05, 0.1], method=["corrected", "paper"])',
+        ),
+        (
+            'Which domains lost most? For one of them: `explore.where(report.table("items"), domain="…")`.',
+            'explore.top(report.table("domains"), by="mean_diff", n=5, smallest=True)',
+        ),
+        (
+            "Which items moved? Draw a window over the points.",
+            'chart.linked(report.table("items"), x="p_baseline", y="p_candidate", colour="class_corrected")',
+        ),
+    ),
 )
 
 run = STUDY.run

@@ -50,7 +50,8 @@ def changed(found: Decomposition | None, params: Params) -> Table:
         columns=tuple(_COLUMNS[i] for i in places),
         rows=tuple(rows[:MOST_SHOWN]),
         notes=(
-            f"{min(MOST_SHOWN, len(rows)):,} of {len(rows):,} items that reach a q of {level(params.fdr)}, smallest q first.",
+            f"{min(MOST_SHOWN, len(rows)):,} of {len(rows):,} items that reach a q of {level(params.fdr)}, smallest q first; all "
+            "items are in tables/items.csv.",
         ),
         empty=GREEDY_ALONE if found is None else "no item reaches the false discovery rate",
     )

@@ -68,6 +68,20 @@ STUDY = Study(
     size_params=SizeParams,
     size=size,
     rule_parameter="decision",
+    next_questions=(
+        (
+            "Would another level of confidence, or the guide's method, decide otherwise?",
+            'report.what_if(level=[0.9, 0.95, 0.99], method=["corrected", "paper"])',
+        ),
+        (
+            'Which items did the candidate lose? For one slice: `explore.where(report.table("items"), slice="…")`.',
+            'explore.top(report.table("items"), by="change", smallest=True)',
+        ),
+        (
+            "Where are they? Draw a window over the points.",
+            'chart.linked(report.table("items"), x="change", y="slice")',
+        ),
+    ),
 )
 
 run = STUDY.run

@@ -14,7 +14,7 @@ from analysis.present.prose import listed
 from analysis.results import Check, Figure, Gate, Outcome, Verdict
 from analysis.sections import gate_over
 
-from . import findings, judge_tables, rule_tables, tables
+from . import findings, items_tables, judge_tables, rule_tables, tables
 from .clauses import Clause, evaluate, primary_outcome
 from .comparisons import Comparison, compare
 from .evidence import Evidence, judges_of, operations_of, same_pair, suites_of
@@ -124,7 +124,9 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
             findings.checklist(found),
             findings.what_holds_up(found),
             findings.warnings(found),
+            items_tables.changed(found),
             tables.flips(found),
+            items_tables.items(found),
             judge_tables.lengths(found, inputs.get("judgements")),
         ),
         figures=figures(found),

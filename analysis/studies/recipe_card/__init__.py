@@ -41,6 +41,20 @@ STUDY = Study(
     files=files,
     size_params=SizeParams,
     size=size,
+    next_questions=(
+        (
+            "Would another bar or another budget decide otherwise?",
+            "report.what_if(tau=[0.6, 0.7, 0.8], failure_budget=[0.05, 0.1])",
+        ),
+        (
+            "Which cells stand highest above the budget?",
+            'explore.top(report.table("cards"), by="upper", n=5)',
+        ),
+        (
+            "Which reruns failed, and do they fall far below the bar? Draw a window over the points.",
+            'chart.linked(report.table("failures"), x="score", y="cell", colour="audit")',
+        ),
+    ),
 )
 
 run = STUDY.run

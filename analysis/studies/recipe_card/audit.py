@@ -108,6 +108,8 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
             rule_tables.held_out(audit),
             rule_tables.evidence(audit),
             rule_tables.reruns(audit),
+            rule_tables.worst_reruns(audit),
+            rule_tables.failures(audit),
         ),
         figures=figures(audit),
     )

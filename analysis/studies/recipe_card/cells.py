@@ -98,6 +98,8 @@ class Cell:
         ``calibration`` or ``target``; None where no data set is named.
     scores
         float64, shape (n,), in the order of the seeds; NaN where a rerun has no score that counts.
+    seeds
+        The seed of every score, shape (n,).
     recipe
         Further columns that do not vary inside the cell.
     n_items
@@ -114,6 +116,7 @@ class Cell:
     audit: str
     dataset: str | None
     scores: npt.NDArray[np.float64]
+    seeds: tuple[str, ...]
     recipe: Mapping[str, str]
     n_items: int | None
     batches: int | None
@@ -218,6 +221,7 @@ def _cell(rows: pd.DataFrame, named: Mapping[str, str], audit: str, dataset: str
         audit=audit,
         dataset=dataset or None,
         scores=scores,
+        seeds=tuple(map(str, rows["seed"])),
         recipe=recipe,
         n_items=None if math.isnan(items) else int(items),
         batches=rows["batch"].nunique() if "batch" in rows else None,

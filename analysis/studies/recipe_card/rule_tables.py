@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from analysis.present.format import level, plural, prob
@@ -12,6 +14,7 @@ from analysis.stats import noise_floor, over_budget_count
 from . import published
 from .tables import Audit
 
+MOST_SHOWN = 20
 NOISE_RATES = (0.02, 0.05)
 RULE_NAMES = {
     "mean": ("Mean", "b̄ ≥ τ"),
@@ -119,6 +122,43 @@ def reruns(audit: Audit) -> Table:
         ),
         rows=tuple(rows),
         empty="no calibration audit in the data",
+    )
+
+
+def failures(audit: Audit) -> Table:
+    """Every rerun that counts as a failure, the cells that the gate reads first."""
+    rows = [
+        (cell.name, cell.audit, seed, None if np.isnan(score) else float(score))
+        for cell in sorted(audit.cells, key=lambda cell: cell.audit)
+        for seed, score in zip(cell.seeds, cell.scores.tolist(), strict=True)
+        if score < audit.params.tau or (np.isnan(score) and audit.params.errors == "failure")
+    ]
+    return Table(
+        id="failures",
+        title="Reruns that count as failures, cell by cell.",
+        columns=(
+            TableColumn(key="cell", label="Cell"),
+            TableColumn(key="audit", label="Audit"),
+            TableColumn(key="seed", label="Seed"),
+            TableColumn(key="score", label="Score", kind="score"),
+        ),
+        rows=tuple(rows),
+        notes=("A dash is a rerun without a score that counts.",),
+        empty=f"no rerun is below {level(audit.params.tau)}",
+    )
+
+
+def worst_reruns(audit: Audit) -> Table:
+    """The lowest reruns, for the page: those without a score first."""
+    table = failures(audit)
+    lowest = sorted(table.rows, key=lambda row: -np.inf if row[3] is None else row[3])[:MOST_SHOWN]
+    shown = f"{len(lowest):,} of {len(table.rows):,}, the lowest first; all of them are in tables/failures.csv."
+    return replace(
+        table,
+        id="worst-reruns",
+        title="The reruns that count as failures, the lowest first.",
+        rows=tuple(lowest),
+        notes=(shown, *table.notes),
     )
 
 

@@ -45,6 +45,20 @@ STUDY = Study(
     files=files,
     size_params=SizeParams,
     size=size,
+    next_questions=(
+        (
+            "Would another threshold decide otherwise?",
+            "report.what_if(quantile=[0.9, 0.95], scan=[[0.9, 0.99]])",
+        ),
+        (
+            'Which prompts lie furthest out in one tail? For one of them: `explore.where(report.table("extremes"), tail="…")`.',
+            'explore.top(report.table("extremes"), by="excess")',
+        ),
+        (
+            "How do the tails compare? Draw a window over the points.",
+            'chart.linked(report.table("fits"), x="threshold", y="xi", colour="model")',
+        ),
+    ),
 )
 
 run = STUDY.run

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .protocol import Protocol
 
 QQ_POINTS = 60
+EXTREMES = 5  # prompts a tail
 MEAN_EXCESS_POINTS = 30
 POWER_SIZES = (100, 200, 300, 500, 700, 1000, 1570, 2000, 3000, 5000, 10000, 20000)
 
@@ -112,6 +113,33 @@ def qq(protocol: Protocol) -> Table:
         ),
         rows=tuple(rows),
         empty="no tail could be fitted",
+    )
+
+
+def extremes(protocol: Protocol) -> Table:
+    """The prompts behind each tail: the most severe scores of every model."""
+    rows: list[tuple[Any, ...]] = []
+    for group, tail in protocol.tails:
+        scores = group.values[tail.model].sort_index()  # as the tail has them
+        order = np.argsort(-tail.values, kind="stable")[:EXTREMES]
+        name = _figure_name(protocol, group.name, tail)
+        rows += [
+            (name, str(scores.index[i]), float(scores.iloc[i]), float(tail.values[i] - tail.threshold))
+            for i in order
+            if tail.values[i] > tail.threshold
+        ]
+    return Table(
+        id="extremes",
+        title="The prompts furthest in each tail.",
+        columns=(
+            TableColumn(key="tail", label="Tail"),
+            TableColumn(key="item", label="Prompt"),
+            TableColumn(key="score", label="Score as given", kind="number"),
+            TableColumn(key="excess", label="Over the threshold", kind="number"),
+        ),
+        rows=tuple(rows),
+        notes=(f"Up to {EXTREMES} prompts a tail, the most severe first; excesses on the scale of the analysis.",),
+        empty="no score is over a threshold",
     )
 
 

@@ -144,6 +144,7 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
             evidence_tables.false_positives(protocol),
             findings.what_holds_up(protocol),
             findings.warnings(protocol),
+            evidence_tables.extremes(protocol),
             evidence_tables.scan(protocol),
             evidence_tables.qq(protocol),
             evidence_tables.mean_excesses(protocol),
