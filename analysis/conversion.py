@@ -16,14 +16,14 @@ import pandas as pd
 from analysis.errors import SHOWN, Fault, InputError, UsageError, plain, raise_all
 from analysis.layouts import Layout, mapped, no_choices
 from analysis.readers.account import Account
-from analysis.readers.canonical import KEYS, TABLES
+from analysis.readers.canonical import ARM, ITEM, KEYS, TABLES
 from analysis.readers.choices import Again, Ask
 from analysis.readers.files import Advance
 from analysis.readers.formats import TABULAR, stream_format, usual_table
 from analysis.readers.paths import expand
 from analysis.readers.raw import RawTable, padded, renamed
 from analysis.readers.tabular import raw_tables
-from analysis.reconciliation import ARM, Counts, line, lost
+from analysis.reconciliation import Counts, line, lost
 from analysis.schema import Kind, Place, Schema
 from analysis.writers import Writer, written_suffix
 
@@ -192,10 +192,11 @@ class _Tally:
         self.rows = self.read = 0
 
     def kept(self, frame: pd.DataFrame) -> list[str]:
-        """Columns that are written: those of the table and slices; of reruns every column, since any may name the recipe."""
+        """Columns that are written: those of the table, of its key and slices; of reruns all, since any may name the recipe."""
         names = [str(name) for name in frame]
         own = [column.name for column in self._schema.columns if column.name in names]
-        more = [name for name in names if name not in own and (name.startswith("slice.") or self._table == "reruns")]
+        kept = {name for name in names if name in self._key or name.startswith("slice.") or self._table == "reruns"}
+        more = [name for name in names if name in kept and name not in own]
         self._left = dict.fromkeys(name for name in names if name not in {*own, *more})
         return own + more
 
@@ -207,7 +208,7 @@ class _Tally:
         self._keys.frombytes(_combined(columns, self._key).tobytes())
         if "item_id" in frame:
             self._arms.frombytes(_combined(columns, ARM).tobytes())
-            self._items.frombytes(columns["item_id"].tobytes())
+            self._items.frombytes(_combined(columns, ITEM).tobytes())
         gone = lost(typed, self._schema)
         self._about = self._about or gone is not None
         self._lost.update(gone or {})

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from analysis.errors import plain
+from analysis.readers.canonical import ARM, ITEM
 from analysis.schema import Schema
-
-ARM = ("model", "domain", "suite", "task", "metric", "seed", "scorer", "condition", "item_id")
-"""Columns that tell the items of one arm apart, as far as they are there."""
 
 METRICS_SHOWN, SOURCES_SHOWN = 8, 3
 
@@ -48,7 +46,8 @@ def counted(frame: pd.DataFrame, schema: Schema, files: int, read_rows: int, not
     attempts, items, twins = None, 0, None
     if "item_id" in frame:
         sizes = frame.groupby([name for name in ARM if name in frame], observed=True, sort=False).size()
-        attempts, items = (int(sizes.min()), int(sizes.max())), frame["item_id"].nunique()
+        told_by = [name for name in ITEM if name in frame and name in {"item_id", *schema.by_name}]
+        attempts, items = (int(sizes.min()), int(sizes.max())), len(frame[told_by].drop_duplicates())
         twins = _twins(frame["item_id"].unique().tolist())
     return Counts(
         files=files,

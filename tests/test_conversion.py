@@ -19,6 +19,7 @@ from analysis.errors import InputError, MissingProgram, UsageError
 from analysis.inputs import read
 from analysis.layouts import Layout
 from analysis.readers.canonical import ATTEMPTS
+from tests.conftest import ROOT
 from tests.readers import logs
 
 CSV = "model,item_id,value,attempt\na,1,0.50,1\na,2,,1\nb,1,1,1\nb,2,0,1\n"
@@ -127,7 +128,7 @@ class TestNothingIsWritten:
             ("fastchat", "\n\n", "the files hold no rows"),
             ("promptfoo", "", "the files hold no rows"),
             ("arena-hard", "", "the files hold no rows"),
-            ("lm-eval", "", "the files hold no rows"),
+            ("lm-eval", "", "holds no samples"),
         ],
     )
     def test_from_logs_without_rows(self, tmp_path, name, content, words):
@@ -188,6 +189,44 @@ def test_any_cell_comes_back(tmp_path, ending):
     )
     convert("tabular", [path], tmp_path / f"out.{ending}")
     assert read([tmp_path / f"out.{ending}"], ATTEMPTS).frame["item_id"].tolist() == [cell + "x" for cell in hostile]
+
+
+@pytest.mark.parametrize(
+    ("column", "items"), [("domain", 2), ("suite", 2), ("task", 2), ("seed", 1), ("scorer", 1), ("condition", 1)]
+)
+def test_what_a_study_tells_rows_by_is_part_of_the_row(tmp_path, column, items):
+    path = written(tmp_path / "in.csv", f"model,item_id,value,{column}\na,1,1,x\na,1,0,y\n")
+    line = convert("tabular", [path], tmp_path / "out.csv")
+    assert f"{items} item{'s' * (items > 1)}, 1 model, 1 attempt per item" in line
+    assert pd.read_csv(tmp_path / "out.csv", dtype=str)[column].tolist() == ["x", "y"]
+    again = written(tmp_path / "again.csv", path.read_text() + "a,1,0,y\n")
+    with pytest.raises(InputError, match=rf"line 4: the row stands twice \(first at line 3\): .*{column} y"):
+        convert("tabular", [again], tmp_path / "out.csv")
+
+
+def test_a_calibration_and_its_target_are_two_rows(tmp_path):
+    path = written(tmp_path / "triples.json", '[[0.9, 0.88, "bert"], [0.91, 0.87, "bert"]]')
+    layout = Layout.model_validate(
+        {
+            "melt": {"columns": {"#1": "dev", "#2": "test"}, "name": "set", "value": "f1"},
+            "columns": {"model": "#3", "seed": "@row", "score": "f1", "dataset": "set", "audit": "set"},
+            "values": {"audit": {"dev": "calibration", "test": "target"}},
+        }
+    )
+    convert("tabular", [path], tmp_path / "out.csv", table="reruns", layout=layout)
+    frame = pd.read_csv(tmp_path / "out.csv", dtype=str)
+    assert frame[["seed", "audit", "dataset", "score"]].to_numpy().tolist() == [
+        ["1", "calibration", "dev", "0.9"],
+        ["1", "target", "test", "0.88"],
+        ["2", "calibration", "dev", "0.91"],
+        ["2", "target", "test", "0.87"],
+    ]
+
+
+@pytest.mark.parametrize(("name", "rows"), [("samples", "40,000"), ("greedy", "4,000")])
+def test_the_example_of_churn_becomes_a_table(tmp_path, name, rows):
+    line = convert("tabular", [ROOT / "data" / "examples" / "churn" / f"{name}.csv.gz"], tmp_path / "out.csv")
+    assert line.startswith(f"attempts: {rows} rows read from 1 file; 2,000 items, 2 models")
 
 
 def test_a_long_list_of_columns_is_cut(tmp_path):
@@ -291,7 +330,8 @@ def test_every_kind_of_table_is_declared_once():
     assert set(TABLES) == set(KEYS)
     for kind, schema in TABLES.items():
         assert schema.reads == kind
-        assert set(KEYS[kind].key) <= set(schema.by_name) | {"config"}
+        of_one_study = {"domain", "suite", "seed", "scorer", "condition", "dataset"}
+        assert set(KEYS[kind].key) <= set(schema.by_name) | of_one_study
         assert json.dumps(list(schema.by_name))
 
 

@@ -165,12 +165,19 @@ JUDGEMENTS = Schema(
 )
 
 TABLES: dict[Kind, Schema] = {"attempts": ATTEMPTS, "reruns": RERUNS, "judgements": JUDGEMENTS}
+
+ITEM = ("domain", "suite", "task", "item_id")
+"""Columns that tell two items apart, as far as they are there."""
+
+ARM = ("model", "metric", "seed", "scorer", "condition", *ITEM)
+"""Columns that tell the items of one arm apart, as far as they are there."""
+
 KEYS: dict[Kind, Demanded] = {
-    "attempts": Demanded(key=("run_id", "model", "task", "metric", "scorer", "attempt", "item_id")),
-    "reruns": Demanded(key=("model", "task", "budget", "metric", "config", "run_id", "seed")),
+    "attempts": Demanded(key=("run_id", "attempt", *ARM)),
+    "reruns": Demanded(key=("model", "task", "dataset", "audit", "budget", "metric", "config", "run_id", "seed")),
     "judgements": Demanded(key=("judge", "model_a", "model_b", "item_id", "order")),
 }
-"""Columns that name a row of a canonical table once."""
+"""Columns that name a row of a canonical table once, those that one study alone reads among them."""
 
 
 class Rows:

@@ -67,6 +67,8 @@ CANONICAL = _sets("model item_id value", "seed score", "item_id order winner")
 def recognised(paths: Sequence[Path], kind: Kind) -> str:
     """The format of files, ``tabular`` where it is none of the known.
 
+    What is called as lm-evaluation-harness calls its samples goes with its logs, whatever a crash left in it.
+
     Raises
     ------
     InputError
@@ -75,6 +77,8 @@ def recognised(paths: Sequence[Path], kind: Kind) -> str:
     found: dict[str, list[Path]] = {}
     for path in paths:
         found.setdefault(_format(path), []).append(path)
+    if found.keys() == {"lm-eval", TABULAR} and all(map(lm_eval.is_samples, found[TABULAR])):
+        del found[TABULAR]
     if len(found) > 1:
         parts = ", ".join(f"{name} ({len(files)}, {plain(files[0].name)})" for name, files in found.items())
         raise InputError(

@@ -45,6 +45,7 @@ NO_METRIC = frozenset(
 AVERAGED = frozenset(["acc", "acc_norm", "exact_match", "em", "acc_all", "acc_mutual_info"])
 """Metrics that are means over documents where the results do not say how they were aggregated."""
 
+SAMPLES = (".jsonl", ".ndjson")
 OF_THE_MODEL = frozenset({"model", "model_args"})
 SETTINGS = ("model", "model_args", "limit", "gen_kwargs", "num_fewshot")
 DATED = re.compile(r"_(\d{4}-\d\d-\d\dT[\d-]+(?:\.\d+)?)$")
@@ -117,6 +118,11 @@ def is_metric(name: str) -> bool:
     )
 
 
+def is_samples(path: Path) -> bool:
+    """Whether a file is called as the harness calls its samples, whatever it holds."""
+    return path.name.startswith("samples_") and data_suffix(path) in SAMPLES
+
+
 def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
     """One row per document, filter and metric of every run."""
     results, samples = _parted(paths, account)
@@ -132,6 +138,9 @@ def attempts(paths: Sequence[Path], account: Account) -> Iterator[RawTable]:
         run = _Run(file, choices, pairing)
         yield from run.tables(account)
         run.compare(account)
+        if not run.sums:
+            fix = "The run may have crashed: run it again, or leave the file out."
+            account.fault(file.path, "holds no samples", fix)
         key = (file.arm, file.task, run.answers)
         if key in answers and run.sums:
             account.copied(file.path, f"{answers[key]} holds the same answers to every document")
@@ -285,7 +294,7 @@ def _parted(paths: Sequence[Path], account: Account) -> tuple[list[Results], lis
     """Results files, parsed, and samples files."""
     results, samples = [], []
     for path in paths:
-        if data_suffix(path) in {".jsonl", ".ndjson"}:
+        if data_suffix(path) in SAMPLES:
             samples.append(path)
             continue
         with account.opened(path) as data:

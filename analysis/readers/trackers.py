@@ -96,6 +96,7 @@ def _reruns(
             )
             continue
         metrics = list(dict.fromkeys(name for _, run in runs for name in run.metrics))
+        metrics.sort(key=lambda name: _like_a_setting([run for _, run in runs], name))  # a question offers the first
         rows = Rows(path, account.named(path))
         for place, run in runs:
             settings = {name: cell for name, cell in run.settings.items() if name != seed}
@@ -126,6 +127,12 @@ def _reruns(
                 )
     account.choose(choices)
     account.close()
+
+
+def _like_a_setting(runs: Sequence[Run], name: str) -> bool:
+    """Whether a column that may be a setting or a result is there in every run, and mostly holds what others hold too."""
+    cells = [run.metrics.get(name, "") for run in runs if not run.told]
+    return bool(cells) and all(cells) and 2 * len(set(cells)) <= len(cells)
 
 
 def _column(name: str, metric: str) -> str:

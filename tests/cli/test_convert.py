@@ -161,6 +161,22 @@ class TestStudiesOnLogs:
         assert (unit["n_paired"], unit["baseline_only"], unit["candidate_only"]) == (40, 0, 10)
         assert "read as lm-eval" in result["tables"]["inputs"]["notes"][0]
 
+    def test_the_only_metric_that_is_left_is_compared_and_said(self, gatebook, runs):
+        chosen = ["--choose", "metric=exact_match", "--choose", "filter=strict-match", "-p", "candidate=tuned"]
+        left = gatebook("gate", "fine-tune", "--data", f"items={runs}", *chosen)
+        assert left.code == 0
+        assert "primary: exact_match,strict-match" in left.out
+        assert "no metric was named: exact_match,strict-match is the only one in the data" in left.err
+
+    @pytest.mark.parametrize("results", [True, False])
+    def test_a_model_that_crashed_before_its_first_sample_is_named(self, gatebook, runs, results):
+        files = logs.harness(runs / "third", [], {"exact_match,strict-match": 0.5}, model="third", n=40)
+        if not results:
+            files[0].unlink()
+        left = gatebook("check", "fine-tune", "--data", f"items={runs}", "--choose", "filter=strict-match")
+        assert left.code == 3
+        assert f"third/{files[1].name}: holds no samples. The run may have crashed" in left.err
+
     def test_files_of_one_name_are_told_by_their_folders(self, gatebook, runs, tmp_path):
         arguments = [
             "fine-tune",
@@ -223,7 +239,7 @@ class TestStudiesOnLogs:
         for seed in range(1, 4):
             folder = tmp_path / "runs" / "lora" / str(seed)
             logs.write_json(folder / "results_2026-11-30T10-00-00.json", logs.results({"acc,none": 0.5 + seed / 10}))
-        (tmp_path / "runs" / "lora" / "4").mkdir()
+        logs.write_lines(tmp_path / "runs" / "lora" / "4" / f"samples_gsm8k_{logs.DATE}.jsonl", [])
         left = gatebook("gate", "recipe-card", "--data", "runs", "-p", 'cell=["model"]', "-p", "tau=0.5", "--json")
         result = json.loads(left.out)
         assert left.code == 2

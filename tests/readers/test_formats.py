@@ -111,6 +111,20 @@ class TestRecognised:
         ):
             recognised(files, "attempts")
 
+    @pytest.mark.parametrize("left", ["", "\n", '{"doc_id": 0, "do'])
+    def test_what_a_crash_left_of_samples_goes_with_the_other_logs(self, tmp_path, left):
+        files = logs.harness(tmp_path / "a", [logs.sample(0, acc=1.0)], {"acc,none": 1.0})
+        cut = tmp_path / "b" / files[1].name
+        cut.parent.mkdir()
+        cut.write_text(left, encoding="utf-8")
+        assert recognised([*files, cut], "attempts") == "lm-eval"
+        assert recognised([*files, cut], "reruns") == "lm-eval"
+        own = tmp_path / "own.csv"
+        own.write_text("model,item_id,value\n", encoding="utf-8")
+        assert recognised([own, cut], "attempts") == "tabular"
+        with pytest.raises(InputError, match="several formats"):
+            recognised([*files, cut, own], "attempts")
+
     def test_packed_logs_are_known_too(self, tmp_path):
         import gzip
 

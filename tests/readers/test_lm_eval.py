@@ -296,6 +296,20 @@ def test_two_files_without_results_are_not_one_model(tmp_path):
     assert len(set(column(rows, "run_id"))) == 2
 
 
+@pytest.mark.parametrize("left", ["", "\n", "[]"])
+def test_samples_that_a_crash_left_empty_are_refused(tmp_path, left):
+    # whatever its results state: a model without samples is not one model less to compare
+    whole = harness(tmp_path / "a", [sample(0, acc=1.0)], {"acc,none": 1.0}, model="a", n=1)
+    empty = harness(tmp_path / "b", [], {"acc,none": 1.0}, model="b", n=1)
+    empty[1].write_text(left, encoding="utf-8")
+    message = refused(*whole, *empty)
+    assert (
+        f"b/{empty[1].name}: holds no samples. The run may have crashed: run it again, or leave the file out."
+        in message
+    )
+    assert "holds no samples" in refused(*whole, empty[1])
+
+
 def test_results_alone_hold_no_samples(tmp_path):
     path = write_json(tmp_path / f"results_{DATE}.json", results({"acc,none": 1.0}))
     assert "holds means, no samples. Run with --log_samples" in refused(path)
@@ -374,6 +388,13 @@ class TestSeeds:
         files = self.folder(tmp_path)
         (tmp_path / "runs" / "bert" / "3").mkdir()
         rows, notes = read("lm-eval", *files, table="reruns", roots=[tmp_path / "runs"])
+        assert column(rows, "seed", "score", "status")[-1] == ("3", "", "failed")
+        assert "no result in bert/3: a failed run" in notes
+
+    def test_a_seed_that_left_empty_samples_failed(self, tmp_path):
+        files = self.folder(tmp_path)
+        empty = write_lines(tmp_path / "runs" / "bert" / "3" / "acme__base" / f"samples_gsm8k_{DATE}.jsonl", [])
+        rows, notes = read("lm-eval", *files, empty, table="reruns", roots=[tmp_path / "runs"])
         assert column(rows, "seed", "score", "status")[-1] == ("3", "", "failed")
         assert "no result in bert/3: a failed run" in notes
 

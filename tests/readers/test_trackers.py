@@ -116,6 +116,11 @@ class TestWandb:
         assert "seed (" not in message
         assert "val_loss (4 rows, mean 0.6)" in message
 
+    def test_what_looks_like_a_setting_is_offered_last(self, tmp_path):
+        message = refused("wandb", written(tmp_path / "runs.csv", WANDB))
+        assert "holds 3 metrics: test_acc (4 rows, mean 0.71), val_loss (4 rows, mean 0.6), lr (4 rows" in message
+        assert message.endswith("--choose metric=test_acc (or a list in -f, or all).")
+
     @pytest.mark.parametrize("write", [write_json, write_lines])
     def test_rows_of_the_interface_tell_settings_from_results(self, tmp_path, write):
         runs = [

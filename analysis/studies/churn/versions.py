@@ -295,6 +295,9 @@ def _versions(
     enough = (
         both & enough_samples(versions[params.baseline], params) & enough_samples(versions[params.candidate], params)
     )
+    if both.sum() < 2:
+        what = f"{plural(int(both.sum()), 'item')} with samples of both versions, and the comparison needs two"
+        raise InputError(Fault(what=what, fix="Give samples of more items, the same in both versions."))
     if enough.sum() < 2:
         what = f"{plural(int(enough.sum()), 'item')} of {int(both.sum()):,} with enough scored samples in both versions"
         fix = f"Two items with {LEAST_SAMPLES} samples or more are needed; see errors and min_valid ({params.min_valid:g})."

@@ -98,7 +98,7 @@ def _primary(primary: Primary, evidence: Evidence, params: Params, method: str) 
     worst: Outcome = "not measured" if missing or not wanted else min(outcomes, key=WORST.index)
     change += [f"{name} was not scored" for name in missing]
     return Clause(
-        name=f"primary: {primary.name}",
+        name=f"primary: {evidence.test_set.primary}",
         observed="; ".join(seen) or "no comparison",
         limit=f"interval above {number(primary.margin)} against {'every baseline' if primary.against == 'all' else listed(primary.against)}",
         relation=">",

@@ -290,7 +290,9 @@ def _rule(found: Report) -> Iterator[tuple[str, str, str]]:
             f"{listed(systems, most=6)} were all scored on the test set: choosing the best of them on it is too good to be true",
         )
     if found.params.decision is None:
-        yield "no rule was written", "rule", "superior to every baseline is asked, and nothing else"
+        metric = found.test_set.primary
+        only = "" if metric == found.params.metric else f"; no metric was named: {metric} is the only one in the data"
+        yield "no rule was written", "rule", f"superior to every baseline is asked, and nothing else{only}"
     labels = [c for c in found.params.rule.guardrails if isinstance(c, JudgeCalibrated)]
     if found.evidence.judges and not labels:
         yield "judgements without a clause", "rule", "the rule does not read them"

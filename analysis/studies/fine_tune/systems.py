@@ -140,15 +140,14 @@ def collect(items: Input, params: Params) -> TestSet:
     """
     frame = items.frame
     candidate, baselines = _chosen(frame, params)
-    wanted = params.rule.primary_metric.name
-    metrics = _metrics(frame, params, wanted)
+    known = sorted(set(frame["metric"])) if "metric" in frame else []
+    primary = _primary(known, params)
     systems = [candidate, *baselines]
     frame = frame[frame["model"].isin(systems)]
     scores = {
-        metric: score_table(rows, systems, metric, params, declared=metric == wanted)
-        for metric, rows in _by_metric(frame, metrics)
+        metric: score_table(rows, systems, metric, params, declared=metric == primary)
+        for metric, rows in _by_metric(frame, known or [primary])
     }
-    primary = wanted
     same_items(scores[primary], systems, params, "items")
     order = list(scores[primary].items)
     rows = frame[frame["metric"] == primary] if "metric" in frame else frame
@@ -254,14 +253,17 @@ def _chosen(frame: pd.DataFrame, params: Params) -> tuple[str, tuple[str, ...]]:
     return params.candidate, baselines
 
 
-def _metrics(frame: pd.DataFrame, params: Params, wanted: str) -> list[str]:
-    known = sorted(set(frame["metric"])) if "metric" in frame else []
-    if known and wanted not in known:
-        fix = close_match(wanted, known) + ". Name it in the rule's primary_metric, or -p metric=NAME."
-        raise ParameterError(
-            Fault(place="primary_metric", what=f"no metric {plain(repr(wanted), width=60)} in items", fix=fix)
-        )
-    return known or [wanted]
+def _primary(known: Sequence[str], params: Params) -> str:
+    """The metric that is compared; where nobody named one, the only one that the data hold."""
+    wanted = params.rule.primary_metric.name
+    if not known or wanted in known:
+        return wanted
+    if params.decision is None and wanted == DEFAULT_METRIC and len(known) == 1 and known[0]:
+        return known[0]
+    fix = close_match(wanted, known) + ". Name it in the rule's primary_metric, or -p metric=NAME."
+    raise ParameterError(
+        Fault(place="primary_metric", what=f"no metric {plain(repr(wanted), width=60)} in items", fix=fix)
+    )
 
 
 def _by_metric(frame: pd.DataFrame, metrics: Sequence[str]) -> Iterable[tuple[str, pd.DataFrame]]:
