@@ -30,6 +30,7 @@ bench: $(READY)
 	$(BIN)/python tests/benchmarks/bench_readers.py
 	$(BIN)/python tests/benchmarks/bench_command.py
 	$(BIN)/python tests/benchmarks/bench_build.py
+	$(BIN)/python tests/benchmarks/bench_pages.py
 
 lab: $(READY)
 	$(BIN)/jupyter lab notebooks

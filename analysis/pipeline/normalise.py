@@ -20,7 +20,7 @@ from analysis.present.format import visible
 from analysis.present.svg import SPECIFICATION
 
 MOST_PRINTED = 100_000  # characters of one output
-_LABEL = re.compile(r"^#\|\s*label:\s*(?P<label>\S+)\s*$", re.MULTILINE)
+_LABEL = re.compile(r"""^#\|\s*label:\s*(?P<quote>["']?)(?P<label>[^\s"']+)(?P=quote)\s*$""", re.MULTILINE)
 _TITLE = re.compile(r"\A\s*# [^\n]*")
 _REFERENCE = re.compile(
     r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n\n).)+?(?<!`)(?P=ticks)(?!`)"  # code: passed over

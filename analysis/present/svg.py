@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 SPECIFICATION = "application/vnd.gatebook.vega-lite+json"
@@ -41,7 +41,7 @@ def slim(drawing: str) -> str:
     _prune(root)
     _count_ids(root)
     _refer(root)
-    for node in root.iter(f"{{{_SVG}}}g"):
+    for node in list(root.iter(f"{{{_SVG}}}g")):
         _hoist(node)
     return ET.tostring(root, encoding="unicode")
 
@@ -56,6 +56,9 @@ def _strip(node: ET.Element) -> None:
             node.set(name, _FRACTION.sub(_rounded, node.attrib[name]))
     if node.get("transform") == "translate(0,0)":
         del node.attrib["transform"]
+    if node.tag == f"{{{_SVG}}}line":
+        for name in [name for name in ("x1", "y1", "x2", "y2") if node.get(name) == "0"]:
+            del node.attrib[name]
 
 
 def _rounded(match: re.Match[str]) -> str:
@@ -68,7 +71,7 @@ def _prune(node: ET.Element) -> None:
     kept: list[ET.Element] = []
     for child in node:
         _prune(child)
-        if child.tag == f"{{{_SVG}}}path" and child.get("d") == _UNSEEN:
+        if child.get("display") == "none" or (child.tag == f"{{{_SVG}}}path" and child.get("d") == _UNSEEN):
             continue
         if child.tag == f"{{{_SVG}}}g" and (not len(child) or not child.attrib):
             kept += list(child)
@@ -108,16 +111,27 @@ def _refer(root: ET.Element) -> None:
 
 
 def _hoist(group: ET.Element) -> None:
-    children = list(group)
-    for name in _shared(children) if len(children) > 1 else ():
-        if name not in group.attrib:
-            group.set(name, children[0].attrib[name])
-            for child in children:
+    """Let runs of like children take from a group of their own what they share."""
+    kept: list[ET.Element] = []
+    for tag, run in itertools.groupby(group, key=lambda child: child.tag):
+        children = list(run)
+        shared = _shared(children) if len(children) >= _OFTEN and tag != f"{{{_SVG}}}g" else {}
+        if not shared:
+            kept += children
+            continue
+        for child in children:
+            for name in shared:
                 del child.attrib[name]
+        inner = ET.Element(f"{{{_SVG}}}g", shared)
+        inner.extend(children)
+        kept.append(inner)
+    group[:] = kept
 
 
-def _shared(children: list[ET.Element]) -> Iterator[str]:
-    for name in _INHERITED:
-        values = {child.get(name) for child in children}
-        if len(values) == 1 and None not in values:
-            yield name
+def _shared(children: list[ET.Element]) -> dict[str, str]:
+    first = children[0].attrib
+    return {
+        name: first[name]
+        for name in _INHERITED
+        if all(child.get(name) == first.get(name) for child in children) and name in first
+    }

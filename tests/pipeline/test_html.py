@@ -321,3 +321,24 @@ def test_two_renders_are_equal_and_the_notebook_is_unchanged(html):
 
 def test_escaped_emoji_of_the_front_matter_is_whole():
     assert Page(render_html(notebook(title="Rocket 🚀"))).words("h1") == ["Rocket 🚀"]
+
+
+def test_a_page_is_printed_on_any_paper_with_whole_rows_under_repeated_headers(html):
+    style = re.search(r"<style>(.*?)</style>", html, re.DOTALL).group(1)
+    printed = style[style.index("@media print") :]
+    assert "size:" not in re.search(r"@page \{.*?\n\}", style, re.DOTALL).group(0)  # A4 or Letter: the reader's
+    assert "thead { display: table-header-group; }" in printed
+    assert re.search(r"[ ,]tr[, ][^}]*break-inside: avoid", printed)
+
+
+def test_light_and_dark_follow_the_reader_and_a_button(html, page):
+    assert "color-scheme: light dark" in html
+    assert "light-dark(" in html
+    assert [attrs for attrs in page.all("button") if "gb-theme" in attrs.get("class", "")]
+
+
+def test_a_chart_is_its_drawing_and_not_the_script_beside_it():
+    output = display(svg=SVG, html="<div></div><script>vega()</script>", markdown="twin", plain="alt.Chart(...)")
+    html = render_html(notebook(code(output, label="fig-a", fig_cap="A", fig_alt="Bars")))
+    assert len(Page(html).all("img")) == 1
+    assert not re.search(r"vega\(\)|twin|alt\.Chart", html)

@@ -1,9 +1,11 @@
 """The PDF: the same numbers as the page, whole tables, no text that runs, no glyph that is missing."""
 
+import hashlib
 import io
 import itertools
 import re
 
+import nbformat
 import pytest
 from nbformat import v4
 from pypdf import PdfReader
@@ -11,6 +13,7 @@ from pypdf import PdfReader
 from analysis.errors import RenderError
 from analysis.pipeline import fonts
 from analysis.pipeline.html import render_html
+from analysis.pipeline.normalise import normalise
 from analysis.pipeline.pdf import render_pdf
 from tests.pipeline.notebooks import (
     HOSTILE,
@@ -261,3 +264,44 @@ def test_a_system_font_is_taken_for_what_the_packages_lack(monkeypatch):
 
 def test_a_report_without_anything_but_a_title():
     assert words(render_pdf(notebook())).startswith("Recipe card")
+
+
+def test_the_notebook_is_unchanged(tmp_path):
+    path = tmp_path / "report.ipynb"
+    nbformat.write(report(), path)
+    read = nbformat.read(path, as_version=4)
+    before = hashlib.sha256(path.read_bytes()).digest(), read.copy()
+    render_pdf(read)
+    assert (hashlib.sha256(path.read_bytes()).digest(), read) == before
+
+
+def test_a_pdf_names_no_class_of_a_display(tmp_path):
+    shows = {
+        "HTML": {"text/html": "<p>styled <b>text</b></p>"},
+        "Markdown": {"text/markdown": "in **words**"},
+        "Image": {"image/png": PNG},
+        "Javascript": {"application/javascript": "alert(1)"},
+        "SVG": {"image/svg+xml": SVG},
+    }
+    executed = v4.new_notebook()
+    for kind, data in shows.items():
+        data["text/plain"] = f"<IPython.core.display.{kind} object>"
+        executed.cells.append(code(v4.new_output("display_data", data=data)))
+    result = {"study": "x", "label": "a", "signature": "s", "gate": {"verdict": "pass"}, "headline": "h"}
+    text = words(render_pdf(normalise(executed, result, title="T", folder=tmp_path)))
+    assert "styled text in words" in text
+    assert not re.search(r"IPython|object|alert", text)
+
+
+def test_a_chart_is_its_drawing_whatever_stands_beside_it(tmp_path):
+    data = {"image/svg+xml": SVG, "text/html": "<div></div><script>vega()</script>", "text/plain": "alt.Chart(...)"}
+    cell = code(v4.new_output("display_data", data=data), label="fig-a", fig_cap="A", fig_alt="Bars")
+    figures = {"a": {"title": "A", "alt": "Bars"}}
+    result = {"study": "x", "label": "a", "signature": "s", "gate": {"verdict": "pass"}, "headline": "h"}
+    executed = v4.new_notebook(cells=[cell])
+    clean = normalise(executed, {**result, "figures": figures}, title="T", folder=tmp_path)
+    text = words(render_pdf(clean))
+    assert "chart axis text" in text
+    assert "Figure 1: A" in text
+    assert "alt.Chart(" not in text
+    assert "alt.Chart(" not in render_html(clean)
