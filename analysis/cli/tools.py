@@ -159,7 +159,10 @@ def _doctor_quarto() -> None:
     from analysis.pipeline import quarto
 
     try:
-        click.echo(f"ok       Quarto {'.'.join(map(str, quarto.require()))}: --renderer quarto")
+        found = quarto.require()
+        click.echo(f"ok       Quarto {'.'.join(map(str, found))}: --renderer quarto")
+        for what in quarto.lacks(found):
+            click.echo(f"lacks    Quarto: {what}")
     except MissingProgram as error:
         click.echo(f"missing  the Quarto renderer, never needed ({error.message()})")
 

@@ -44,13 +44,14 @@ _HOST = _host()
 
 
 def folder_name(label: str) -> str:
-    """The folder of a label: from an allow-list of characters, never outside, never hidden, never that of a failure.
+    """The folder of a label: from an allow-list of characters, never outside, never hidden, never that of a failure, and
+    never one that Quarto passes over, as it does with a leading underscore.
 
-    >>> folder_name("nightly"), folder_name("nightly.failed"), folder_name("")
-    ('nightly', 'nightly.failed-c8abe4', 'e3b0c4')
+    >>> folder_name("nightly"), folder_name("nightly.failed"), folder_name("_nightly"), folder_name("")
+    ('nightly', 'nightly.failed-c8abe4', 'nightly-98b244', 'e3b0c4')
     """
     name = slug(label, width=100)
-    return slug(f"{label}/", width=100) if name.endswith(FAILED) else name
+    return slug(f"{label}/", width=100).lstrip("_-") if name.endswith(FAILED) or name.startswith("_") else name
 
 
 def failed(target: Path) -> Path:
