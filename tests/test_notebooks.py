@@ -2,11 +2,14 @@
 
 import ast
 import re
+from functools import cache
+from importlib import import_module
 
 import nbformat
 import pytest
 
 from analysis.catalogue import STUDIES
+from analysis.catalogue import study as find
 from analysis.pipeline.normalise import label_of
 from analysis.readers.paths import expand
 from analysis.session import parameters_source
@@ -167,15 +170,25 @@ def test_a_label_names_the_table_that_is_shown(notebook):
         assert not shown or label_of(cell) == f"tbl-{shown[1]}"
 
 
-def test_captions_are_the_titles_of_the_result(study):
-    notebook = nbformat.read(FOLDER / study.notebook, as_version=4)
+def of_the_example(study):
+    return _result(study.slug)
+
+
+@cache
+def _result(slug):
+    study = find(slug)
     data = {
         name: [str(share_folder() / "data" / "examples" / path) for path in paths]
         for name, paths in study.example.items()
     }
     assert all(expand(paths) for paths in data.values())
     params = study.params()
-    result = study.run(study.load(data, params), params)
+    return study.run(study.load(data, params), params)
+
+
+def test_captions_are_the_titles_of_the_result(study):
+    notebook = nbformat.read(FOLDER / study.notebook, as_version=4)
+    result = of_the_example(study)
     titles = {f"tbl-{name}": table.title for name, table in result.tables.items()}
     titles |= {f"fig-{name}": figure.title for name, figure in result.figures.items()}
     captions = {
@@ -196,3 +209,10 @@ def test_the_notebook_is_valid_and_ends_with_a_line(notebook):
         text = path.read_bytes()
         assert text.endswith(b"}\n")
         assert b"\r" not in text
+
+
+def test_no_figure_warns(study):
+    figures = import_module(f"analysis.studies.{study.slug.replace('-', '_')}.figures")
+    result = of_the_example(study)
+    drawn = [getattr(figures, name.replace("-", "_"))(result) for name in result.figures]  # a warning is an error here
+    assert all(chart.to_dict()["description"] for chart in drawn)

@@ -44,8 +44,9 @@ _HOST = _host()
 
 
 def folder_name(label: str) -> str:
-    """The folder of a label: from an allow-list of characters, never outside, never hidden, never that of a failure, and
-    never one that Quarto passes over, as it does with a leading underscore.
+    """The folder of a label: from an allow-list of characters, never outside, never hidden, never that of a failure.
+
+    Never one that Quarto passes over either, as it does with a leading underscore.
 
     >>> folder_name("nightly"), folder_name("nightly.failed"), folder_name("_nightly"), folder_name("")
     ('nightly', 'nightly.failed-c8abe4', 'nightly-98b244', 'e3b0c4')

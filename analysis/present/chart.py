@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import warnings
+from collections.abc import Sequence
 from html import unescape
 from typing import Any, Literal
 
@@ -118,6 +120,17 @@ def linked(table: Table, x: str, y: str, colour: str | None = None) -> Any:
         .properties(width=180)
     )
     return styled(alt.hconcat(points, bars), f"{table.title} {y} against {x}, and counts of {counted}.")
+
+
+def panels(charts: Sequence[Any], columns: int) -> alt.VConcatChart:
+    """Charts in rows; a window that is drawn in one of them holds in all."""
+    with warnings.catch_warnings():
+        # said of a selection that several charts share, as is meant here
+        warnings.filterwarnings(
+            "ignore", message="Automatically deduplicated selection parameter", category=UserWarning
+        )
+        rows = [alt.hconcat(*charts[i : i + columns], spacing=14) for i in range(0, len(charts), columns)]
+        return alt.vconcat(*rows, spacing=10)
 
 
 def _seen(value: Any) -> Any:

@@ -142,5 +142,4 @@ def _panels(result: StudyResult, name: str, frame: pd.DataFrame, panel: Any) -> 
             color=chart.INK,
         )
         charts.append(panel(frame[frame["tail"] == tail]).properties(width=165, height=95, title=title))
-    rows = [alt.hconcat(*charts[i : i + COLUMNS], spacing=14) for i in range(0, len(charts), COLUMNS)]
-    return chart.styled(alt.vconcat(*rows, spacing=10), result.figures[name].alt)
+    return chart.styled(chart.panels(charts, COLUMNS), result.figures[name].alt)
