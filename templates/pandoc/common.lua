@@ -73,13 +73,13 @@ function common.reader(names, own)
   end
 
   local function read(text, kind)
-    local format = kind == "sentence" and FORMAT .. "-smart" or FORMAT
+    local format = (kind == "sentence" or own) and FORMAT .. "-smart" or FORMAT
     local doc = pandoc.read(text, format)
     doc = doc:walk {
       Image = function(image) return image.caption end,
       Link = function(link)
         if not safe_target(link.target, own) then return link.content end
-        link.attr = pandoc.Attr("", {}, link.target:sub(1, 1) == "#" and {} or { rel = "noopener noreferrer" })
+        link.attr = pandoc.Attr("", {}, not link.target:match("^%s*[%w+.-]+:") and {} or { rel = "noopener noreferrer" })
         return link
       end,
       Code = function(code) return pandoc.Code(code.text) end,
