@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 from analysis import parameters
 from analysis.errors import Fault, ParameterError, close_match, raise_all
@@ -61,35 +63,60 @@ class Session:
             raise KeyError(f"no table {name!r}. {close_match(name, self.result.tables)}")
         return self.result.tables[name]
 
-    def what_if(self, **values: Sequence[Any]) -> Table:
+    def what_if(self, **values: Any) -> Table:
         """The same data under other parameters, a row for each combination; nothing of it is written.
 
         Parameters
         ----------
         values
-            A list of values for each parameter that is to change.
+            A value, or a list of values, for each parameter that is to change.
 
         Raises
         ------
         ParameterError
             A name or a value that the study does not know.
+        InputError
+            The data do not fit the other parameters.
 
         Examples
         --------
         In a notebook: ``report.what_if(tau=[0.65, 0.7, 0.75])``.
         """
         rows = []
-        for chosen in itertools.product(*values.values()):
-            changes = {**self.before, **dict(zip(values, chosen, strict=True))}
-            given = [Given(name=name, value=value, source=f"what_if, {name}") for name, value in changes.items()]
-            result = self.study.run(self.inputs, parameters.build(self.study.params, given))
+        listed = [held if isinstance(held, list) else [held] for held in values.values()]
+        for chosen in itertools.product(*listed):
+            result = self.study.run(self.inputs, self._params(dict(zip(values, chosen, strict=True))))
             rows.append((chosen, result.gate.verdict, result.headline))
         return answers(list(values), rows)
 
     def around(self, name: str, step: float) -> Table:
-        """The verdict a step below, at and above the value of a parameter; see `what_if`."""
-        value = self.before[name]
-        return self.what_if(**{name: [round(value + sign * step, 12) for sign in (-1, 0, 1)]})
+        """The verdict a step below, at and above the value of a parameter; a step out of its range is left out.
+
+        Raises
+        ------
+        ParameterError
+            A name that the study does not know, or a parameter that is no number.
+        """
+        value = self.before.get(name, 0)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ParameterError(Fault(place="around", what=f"{name} is no number", fix=f"report.what_if({name}=[…])"))
+        near = [value + sign * step if sign else value for sign in (-1, 0, 1)]
+        near = [type(value)(round(other, 12)) for other in near]
+        return self.what_if(**{name: [other for other in near if other == value or self._allows(name, other)]})
+
+    def _params(self, changes: Mapping[str, Any]) -> BaseModel:
+        given = [
+            Given(name=name, value=value, source=f"what_if, {name}")
+            for name, value in {**self.before, **changes}.items()
+        ]
+        return parameters.build(self.study.params, given)
+
+    def _allows(self, name: str, value: Any) -> bool:
+        try:
+            self._params({name: value})
+        except ParameterError:
+            return False
+        return True
 
     def save(self, namespace: Mapping[str, Any]) -> Sentence:
         """Write the result into ``out_dir``; refuse when a later cell overwrote a parameter.

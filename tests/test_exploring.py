@@ -10,7 +10,8 @@ from nbclient import NotebookClient
 
 from analysis.catalogue import STUDIES
 from analysis.errors import ParameterError
-from analysis.pipeline.workbench import invitation, working_copy
+from analysis.pipeline.invitation import invitation
+from analysis.pipeline.workbench import working_copy
 from analysis.present import chart, explore
 from analysis.present.table import Table, TableColumn
 from analysis.request import resolve
@@ -53,17 +54,30 @@ def test_what_if_gives_the_verdicts_that_the_study_gives(session):
         for budget in (0.05, 0.1, 0.3)
     ]
     assert [row[-2:] for row in found.rows] == [(result.gate.verdict, result.headline) for result in expected]
-    assert [row[0] for row in found.rows] == ["0.05", "0.1", "0.3"]
+    assert [row[0] for row in found.rows] == [0.05, 0.1, 0.3]
+    assert explore.where(found, failure_budget=0.3).rows == found.rows[2:]
     assert len({row[-2] for row in found.rows}) > 1
 
 
 def test_around_is_a_step_to_each_side(session):
-    assert [row[0] for row in session.around("tau", 0.05).rows] == ["0.65", "0.7", "0.75"]
+    assert [row[0] for row in session.around("tau", 0.05).rows] == [0.65, 0.7, 0.75]
+    assert [row[0] for row in session.around("failure_budget", 0.2).rows] == [0.1, 0.3]
+
+
+def test_one_value_is_a_list_of_one(session):
+    assert session.what_if(method="corrected").rows == session.what_if(method=["corrected"]).rows
+
+
+@pytest.mark.parametrize("name", ["method", "claim"])
+def test_a_parameter_that_is_no_number_has_nothing_around_it(session, name):
+    with pytest.raises(ParameterError, match=f"{name} is no number"):
+        session.around(name, 1)
 
 
 def test_an_unknown_parameter_is_said(session):
-    with pytest.raises(ParameterError, match="Did you mean 'tau'"):
-        session.what_if(taus=[0.5])
+    for call in (lambda: session.what_if(taus=[0.5]), lambda: session.around("taus", 0.1)):
+        with pytest.raises(ParameterError, match="Did you mean 'tau'"):
+            call()
 
 
 def test_where_and_top_keep_the_columns():
@@ -74,10 +88,24 @@ def test_where_and_top_keep_the_columns():
     assert explore.where(TABLE, kind="z").texts() == []
 
 
-@pytest.mark.parametrize("call", [lambda: explore.where(TABLE, nope=1), lambda: explore.top(TABLE, by="nope")])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: explore.where(TABLE, nope=1),
+        lambda: explore.top(TABLE, by="nope"),
+        lambda: chart.linked(TABLE, x="score", y="nope"),
+    ],
+)
 def test_an_unknown_column_is_answered_with_the_columns(call):
     with pytest.raises(KeyError, match=r"no column 'nope'; it has cell\.model, score, kind"):
         call()
+
+
+def test_a_cell_of_several_values_cannot_be_sorted_by():
+    columns = (TableColumn(key="a", label="A"), TableColumn(key="b", label="B", kind="interval"))
+    table = Table(id="t", title="T", columns=columns, rows=(("x", {"low": 0, "high": 1}),))
+    with pytest.raises(KeyError, match="one of a can be sorted by"):
+        explore.top(table, by="b")
 
 
 def test_a_linked_chart_counts_what_its_window_holds():
@@ -85,8 +113,8 @@ def test_a_linked_chart_counts_what_its_window_holds():
     points, bars = spec["hconcat"]
     (window,) = spec["params"]
     assert window["select"] == {"type": "interval"}
-    assert points["encoding"]["x"] == {"field": "score", "type": "quantitative"}
-    assert points["encoding"]["y"] == {"field": "cell_model", "type": "nominal"}
+    assert points["encoding"]["x"] == {"field": "column_1", "type": "quantitative", "title": "score"}
+    assert points["encoding"]["y"] == {"field": "column_0", "type": "nominal", "title": "cell.model"}
     assert bars["transform"] == [{"filter": {"param": window["name"]}}]
 
 
@@ -104,18 +132,29 @@ def test_every_working_copy_runs_to_its_last_answer(study, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_the_invitation_asks_for_the_same_result(tmp_path, monkeypatch):
+def test_the_invitation_asks_for_the_same_result_from_the_reports_folder(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        frame = collapsed(name, 3, 59).rename(columns={"score": "f1"})
+        frame.to_csv(tmp_path / name / "my runs.csv", index=False)
     monkeypatch.chdir(tmp_path)
-    frame = collapsed("a", 3, 59).rename(columns={"score": "f1"})
-    frame.to_csv("my runs.csv", index=False)
-    asked = resolve(
-        "recipe-card", ["my runs.csv"], ["score=f1"], ["tau=0.8", 'claim={"dataset": "IMDB"}'], [], None, None
-    )
-    said = invitation(asked)
+    data = ["one/my runs.csv", "two/my runs.csv"]
+    asked = resolve("recipe-card", data, ["score=f1"], ["tau=0.8", 'claim={"dataset": "IMDB"}'], [], None, None)
+    folder = tmp_path / "reports" / "recipe-card" / "x"
+    folder.mkdir(parents=True)
+    said = invitation(asked, folder)
+    assert str(tmp_path) not in said
     blocks = [line.strip() for line in said.splitlines() if line.startswith("    ")]
-    (tmp_path / "mapping.yml").write_text(blocks[1], encoding="utf-8")
+    (folder / "mapping.yml").write_text(blocks[1], encoding="utf-8")
     words = shlex.split(blocks[0])
     assert words[:3] == ["gatebook", "lab", "recipe-card"]
+    monkeypatch.chdir(folder)
     given = {flag: [b for a, b in itertools.pairwise(words) if a == flag] for flag in ("--data", "-p", "-f")}
     again = resolve("recipe-card", given["--data"], [], given["-p"], given["-f"], None, None)
-    assert (again.data, again.params, again.layouts) == (asked.data, asked.params, asked.layouts)
+    assert (again.params, again.layouts) == (asked.params, asked.layouts)
+    assert again.data == {"runs": [f"../../../{path}" for path in data]}
+
+
+def test_an_address_stays_an_address(tmp_path):
+    asked = resolve("recipe-card", ["memory://bucket/runs.csv"], [], [], [], None, None)
+    assert "--data runs=memory://bucket/runs.csv" in invitation(asked, tmp_path)

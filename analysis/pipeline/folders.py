@@ -55,6 +55,15 @@ def folder_name(label: str) -> str:
     return slug(f"{label}/", width=100).lstrip("_-") if name.endswith(FAILED) or name.startswith("_") else name
 
 
+def head(path: Path) -> str:
+    """The beginning of a text file; empty where there is none."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(2000)
+    except OSError:
+        return ""
+
+
 def failed(target: Path) -> Path:
     """Where a run that failed leaves what it had: beside the report."""
     return target.with_name(target.name + FAILED)

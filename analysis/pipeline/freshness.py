@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,22 +27,23 @@ from analysis.study import share_folder
 Action = Literal["run", "render", "cached"]
 
 WORDS = {**EXECUTED, **RENDERED}
-PAGES = ("index.html", "report.pdf", "figures/")
-"""Files that are rendered from the notebook's outputs."""
+PAGES = re.compile(r"index\.html|report\.pdf|figures/.*\.svg")
+"""Files that are rendered from the outputs that a report's notebook holds."""
 RUN_CODE = frozenset({"execute.py", "kernels.py", "report.py"})
 PAGE_CODE = frozenset(
     {
+        "assets.py",
         "document.py",
         "fonts.py",
         "html.py",
+        "invitation.py",
         "normalise.py",
-        "pages.py",
         "pandoc.py",
         "pdf.py",
+        "policy.py",
         "provenance.py",
         "quarto.py",
         "tags.py",
-        "workbench.py",
     }
 )
 MOST_NAMED = 3
@@ -136,7 +138,7 @@ def decide(target: Path, want: Wanted) -> Decision:
     if changed:
         return Decision(action="run", reasons=tuple(_why(name, record, target, want) for name in changed))
     lost = provenance.lost(target, record)
-    gone = [name for name in lost if not name.startswith(PAGES)]
+    gone = [name for name in lost if not PAGES.fullmatch(name)]
     if gone:
         return Decision(action="run", reasons=(f"{_few(gone)} missing or changed in the report",))
     reasons = [WORDS[name] for name in RENDERED if had.get(name) != want.components[name]]

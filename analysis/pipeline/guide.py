@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import shutil
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -13,6 +12,7 @@ from typing import Any
 
 from analysis.catalogue import STUDIES
 from analysis.parameters import describe
+from analysis.pipeline.assets import code, texts
 from analysis.pipeline.manifest import schema_text
 from analysis.pipeline.pages import page
 from analysis.pipeline.pandoc import run_filter
@@ -22,7 +22,8 @@ from analysis.results import dumps
 from analysis.schemas import rule_schema
 from analysis.study import Study, share_folder, write_files
 
-STAMP = '<meta name="gatebook-guide" content="'
+STYLE = ("html/theme.css", "html/page.css", "site/guide.css")
+SCRIPT = ("html/page.js",)
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "Begin": ("index", "reading-a-report"),
     "Tutorials": ("tutorial-recipe-card", "tutorial-fine-tune", "tutorial-churn", "tutorial-tail-shape"),
@@ -31,29 +32,24 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def write(folder: Path, *, before: Path) -> None:
-    """Write the guide into ``folder``; one that lies in ``before`` and is the same is copied."""
-    if STAMP + stamp() in _head(before / "index.html"):
-        shutil.copytree(before, folder)
-    else:
-        write_files(folder, {**pages(), **{f"schemas/{name}": text for name, text in schemas().items()}})
+def write(folder: Path) -> None:
+    """Write the guide into ``folder``."""
+    write_files(folder, {**pages(), **{f"schemas/{name}": text for name, text in schemas().items()}})
 
 
 @cache
 def stamp() -> str:
-    """A digest of all that the guide is made from."""
-    digest = hashlib.sha256(dumps([sources(), schemas()]).encode())
+    """A digest of all that the guide is made from: texts, schemas, templates and code."""
     templates = share_folder() / "templates"
-    for path in (
-        *sorted((templates / "html").iterdir()),
-        *sorted((templates / "pandoc").iterdir()),
-        templates / "site" / "guide.html.j2",
-    ):
+    made = [*sorted((templates / "pandoc").iterdir()), templates / "site" / "guide.html.j2", Path(__file__)]
+    digest = hashlib.sha256(dumps([sources(), schemas(), texts(STYLE), texts(SCRIPT)]).encode())
+    for path in (*made, *code("pages.py", "policy.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def pages() -> dict[str, str]:
+@cache
+def pages() -> Mapping[str, str]:
     """Every page of the guide by file name."""
     texts = sources()
     titles = {name: text.split("\n", 1)[0].removeprefix("# ").strip() for name, text in texts.items()}
@@ -65,14 +61,13 @@ def pages() -> dict[str, str]:
     return {
         f"{name}.html": page(
             "guide.html.j2",
-            style=("html/theme.css", "html/page.css"),
-            script=("html/page.js",),
+            style=STYLE,
+            script=SCRIPT,
             title=titles[name],
             name=name,
             parts=parts,
             body=body,
             toc=toc,
-            stamp=stamp(),
         )
         for (name, body, toc) in zip(texts, answer["pieces"], answer["toc"], strict=True)
     }
@@ -190,11 +185,3 @@ def _short(text: str) -> str:
 def _plain(heads: tuple[str, ...], rows: tuple[tuple[Any, ...], ...]) -> Table:
     columns = tuple(TableColumn(key=head.lower(), label=head, kind="text") for head in heads)
     return Table(id="reference", title="", columns=columns, rows=rows)
-
-
-def _head(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(2000)
-    except OSError:
-        return ""

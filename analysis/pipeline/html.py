@@ -18,8 +18,8 @@ import nbformat
 from nbconvert import HTMLExporter
 from nbformat import v4
 
+from analysis.pipeline.assets import texts
 from analysis.pipeline.document import VERDICT_WORDS, Float, Part, Report, Shown, read_report
-from analysis.pipeline.pages import texts
 from analysis.pipeline.pandoc import run_filter
 from analysis.pipeline.policy import content_policy
 from analysis.study import share_folder
@@ -104,15 +104,15 @@ def _cell(part: Part, bodies: Sequence[str], held: _Held) -> nbformat.NotebookNo
     if part.float is None and len(part.shown) == 1 and part.shown[0].kind == "prose":
         return v4.new_markdown_cell(metadata={"gatebook": {"html": held.keep(_scrollable(bodies[0], "Table"))}})
     outputs = [_output(item, body, part.float, held) for item, body in zip(part.shown, bodies, strict=True)]
-    facts = {**part.float.facts(), "files": _files(part.float.label)} if part.float else {}
+    facts = {**part.float.facts(), "files": _files(part)} if part.float else {}
     return v4.new_code_cell(outputs=outputs, metadata={"gatebook": facts})
 
 
-def _files(label: str) -> list[tuple[str, str]]:
+def _files(part: Part) -> list[tuple[str, str]]:
     """What lies beside the page of a numbered table or figure: words and address."""
-    kind, _, name = label.partition("-")
+    kind, _, name = part.float.label.partition("-") if part.float else ("", "", "")
     if kind == "fig":
-        return [("SVG", f"figures/{name}.svg")]
+        return [("SVG", f"figures/{name}.svg")] if any(item.kind == "svg" for item in part.shown) else []
     return [
         (words, f"tables/{name}.{suffix}") for words, suffix in (("CSV", "csv"), ("JSON", "json"), ("LaTeX", "tex"))
     ]

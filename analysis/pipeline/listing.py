@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.pipeline.pages import page
-from analysis.present.format import cell, visible
+from analysis.pipeline.provenance import EXECUTED
+from analysis.present.format import DASH, cell, visible
 
 SUMMARY = "summary.js"
 """What the page of comparisons reads of a report: a script, because a page from disk may fetch nothing."""
@@ -65,7 +66,7 @@ def comparison(entries: Sequence[Entry]) -> str:
     )
 
 
-def summary(result: Mapping[str, Any], inside: str) -> str:
+def summary(result: Mapping[str, Any], components: Mapping[str, str], inside: str) -> str:
     """A report in short, as the texts that a page shows, in a script that can do nothing but hand them over."""
     held = {
         "study": result["study"],
@@ -76,17 +77,24 @@ def summary(result: Mapping[str, Any], inside: str) -> str:
         "signature": visible(result["signature"]),
         "clauses": [_clause(check) for check in result["gate"]["checks"]],
         "parameters": _texts(result, "parameters", ("name", "value")),
-        "inputs": [[visible(f"{entry['file']}"), entry["sha256"]] for entry in result["inputs"]],
+        "inputs": [[visible(f"{entry.get('name')}: {entry['file']}"), entry["sha256"]] for entry in result["inputs"]],
+        "rule": _rule(result["rule"]),
+        "layouts": visible(json.dumps(result["layouts"], ensure_ascii=False)),
+        "made_from": [[words, str(components.get(name, ""))[:12]] for name, words in EXECUTED.items()],
     }
     return f"gatebookSummary({json.dumps(inside)}, {json.dumps(held)});\n".replace("<", "\\u003c")
 
 
 def _clause(check: Mapping[str, Any]) -> list[str]:
     observed, limit = (
-        cell("number", value) if isinstance(value, int | float) else visible(str(value or "not measured"))
-        for value in (check.get("observed"), check.get("limit"))
+        cell("number", value) if isinstance(value, int | float) else visible(str(value or missing))
+        for value, missing in ((check.get("observed"), "not measured"), (check.get("limit"), DASH))
     )
     return [visible(str(check.get("name"))), observed, visible(str(check.get("relation"))), limit, check["verdict"]]
+
+
+def _rule(rule: Mapping[str, Any] | None) -> str:
+    return "none" if rule is None else visible(f"{rule['source']} ({rule['sha256'][:12]})")
 
 
 def _texts(result: Mapping[str, Any], name: str, keys: Sequence[str]) -> list[list[str]]:

@@ -7,33 +7,45 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from html import escape
-from importlib.metadata import version
 from pathlib import Path
 
 from analysis.pipeline.policy import with_shared_script
+from analysis.pipeline.provenance import versions
+from analysis.present.svg import CHART_SUFFIX
 from analysis.study import share_folder
 
-SPECIFIED = ".vl.json"
-"""How the file of a chart ends that a live chart is made from."""
 _UP = "../../.."
 _OURS = '<meta content="Gatebook" name="generator"/>'
 _HEAD, _PAGE, _END = "</head>", '<div class="gb-page">', "</body>"
 
 
 def bundle_name() -> str:
-    """The name of the script that draws live charts, from the versions in it; it is made once a site."""
-    import vl_convert  # noqa: PLC0415  (not needed where a site has no charts)
-
-    versions = [version("vl-convert-python"), vl_convert.get_vega_version(), _mount()]
-    return f"vega-{hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:12]}.js"
+    """The name of the script that draws live charts: a digest of all that it is made from."""
+    made_from = [*versions(["vl-convert-python"]).values(), _mount()]
+    return f"vega-{hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:12]}.js"
 
 
 @cache
 def bundle() -> str:
-    """Vega, Vega-Lite, vega-embed and what puts them into our pages: one script that fetches nothing."""
-    import vl_convert  # noqa: PLC0415
+    """Vega, Vega-Lite, vega-embed and what puts them into our pages: one script that fetches nothing, its digest at the end."""
+    import vl_convert  # noqa: PLC0415  (not needed where a site has no charts, or has them already)
 
-    return str(vl_convert.javascript_bundle(_mount()))
+    script = str(vl_convert.javascript_bundle(_mount())).rstrip()
+    return f"{script}\n{_ending(script)}"
+
+
+def read_bundle(path: Path) -> str | None:
+    """The script of an earlier site; None where it is not there, or not whole."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+    script, _, end = text.rstrip("\n").rpartition("\n")
+    return text if f"{end}\n" == _ending(script) else None
+
+
+def _ending(script: str) -> str:
+    return f"// sha256 {hashlib.sha256(script.encode()).hexdigest()}\n"
 
 
 def _mount() -> str:
@@ -42,15 +54,21 @@ def _mount() -> str:
 
 def has_charts(figures: Path) -> bool:
     """Whether the charts of a report can be live."""
-    return any(figures.glob(f"*{SPECIFIED}"))
+    return any(figures.glob(f"*{CHART_SUFFIX}"))
 
 
-def specifications(figures: Path) -> dict[str, str]:
-    """The charts of a report folder, as JSON, by the name of the figure."""
-    return {
-        path.name.removesuffix(SPECIFIED): path.read_text(encoding="utf-8")
-        for path in sorted(figures.glob(f"*{SPECIFIED}"))
-    }
+def charts(figures: Path) -> dict[str, str]:
+    """The charts of a report folder by the name of the figure, as JSON that cannot end the element it stands in."""
+    found = {}
+    for path in sorted(figures.glob(f"*{CHART_SUFFIX}")):
+        try:
+            chart = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            continue  # the drawing stays
+        if isinstance(chart, dict):
+            text = json.dumps(chart, separators=(",", ":"))
+            found[path.name.removesuffix(CHART_SUFFIX)] = text.replace("<", "\\u003c")
+    return found
 
 
 def in_site(page: str, inside: str, charts: Mapping[str, str], script: str | None) -> str:
@@ -66,7 +84,7 @@ def in_site(page: str, inside: str, charts: Mapping[str, str], script: str | Non
         return page
     page = allowed.replace(_HEAD, f'<script defer src="{_UP}/assets/{escape(script)}"></script>\n{_HEAD}', 1)
     blocks = "".join(
-        f'<script type="application/json" data-figure="fig-{escape(name)}">{_inert(chart)}</script>\n'
+        f'<script type="application/json" data-figure="fig-{escape(name)}">{chart}</script>\n'
         for name, chart in charts.items()
     )
     at = page.rindex(_END)
@@ -81,8 +99,3 @@ def _links(inside: str) -> str:
     }
     anchors = "".join(f'<a href="{escape(address)}">{words}</a>' for address, words in links.items())
     return f'<nav class="gb-site" aria-label="Site">{anchors}</nav>\n'
-
-
-def _inert(chart: str) -> str:
-    """JSON that cannot end the element it stands in."""
-    return json.dumps(json.loads(chart), separators=(",", ":")).replace("<", "\\u003c")

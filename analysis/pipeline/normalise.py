@@ -15,9 +15,10 @@ import nbformat
 
 from analysis.errors import Fault, RenderError, raise_all
 from analysis.pipeline.document import clean_html
+from analysis.pipeline.pandoc import converted
 from analysis.pipeline.tags import INJECTED, PARAMETERS, REMOVE
 from analysis.present.format import visible
-from analysis.present.svg import SPECIFICATION
+from analysis.present.svg import CHART_MIME
 
 MOST_PRINTED = 100_000  # characters of one output
 _LABEL = re.compile(r"""^#\|\s*label:\s*(?P<quote>["']?)(?P<label>[^\s"']+)(?P=quote)\s*$""", re.MULTILINE)
@@ -106,13 +107,13 @@ def drawings(notebook: nbformat.NotebookNode) -> dict[str, str]:
     return found
 
 
-def specifications(executed: nbformat.NotebookNode) -> dict[str, Mapping[str, Any]]:
+def charts(executed: nbformat.NotebookNode) -> dict[str, Mapping[str, Any]]:
     """What every labelled figure of an executed notebook was drawn from, by the name of the figure."""
     found = {}
     for cell in executed.cells:
         label = label_of(cell) or ""
         for output in cell.get("outputs", []):
-            held = output.get("data", {}).get(SPECIFICATION)
+            held = output.get("data", {}).get(CHART_MIME)
             if label.startswith("fig-") and held:
                 found[label.removeprefix("fig-")] = held
     return found
@@ -223,7 +224,7 @@ def _output(
         output.text = _cut(relative(output.text))
         return output
     data = output.data
-    for kind in (SPECIFICATION, "application/javascript"):
+    for kind in (CHART_MIME, "application/javascript"):
         data.pop(kind, None)
     for kind, held in data.items():
         if isinstance(held, str) and kind != "image/png":
@@ -247,7 +248,7 @@ def _made_static(data: nbformat.NotebookNode, place: str) -> None:
     if "<table" in html.lower():
         data.pop("text/latex", None)
     elif html and "text/markdown" not in data:
-        twin = _twin(html)
+        twin = converted(clean_html(html), "html", _TWIN)
         if twin:
             data["text/markdown"] = twin
         elif _UNSEEN.sub("", html).strip():
@@ -255,12 +256,6 @@ def _made_static(data: nbformat.NotebookNode, place: str) -> None:
             raise RenderError(Fault(place=place, what=what, fix="Show a drawing (SVG or PNG) or a text beside it."))
         else:
             del data["text/html"]
-
-
-def _twin(html: str) -> str:
-    import pypandoc  # noqa: PLC0415  (for the few notebooks that need it)
-
-    return str(pypandoc.convert_text(clean_html(html), _TWIN, format="html", extra_args=["--wrap=none"])).strip()
 
 
 def _size(output: nbformat.NotebookNode) -> dict[str, int]:

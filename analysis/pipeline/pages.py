@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from analysis.pipeline.assets import texts
 from analysis.pipeline.policy import content_policy
 from analysis.study import share_folder
 
@@ -34,9 +35,3 @@ def page(
     held = {"style": texts(style), "script": texts(script)}
     policy = content_policy(held["style"], held["script"], shared_scripts=shared_scripts)
     return environment.get_template(f"site/{template}").render(**held, policy=policy, **values)
-
-
-def texts(names: Sequence[str]) -> str:
-    """The text of files below ``templates``, one after the other."""
-    folder = share_folder() / "templates"
-    return "".join((folder / name).read_text(encoding="utf-8") for name in names)

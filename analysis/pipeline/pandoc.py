@@ -43,6 +43,23 @@ def run_filter(script: Path, payload: Mapping[str, Any]) -> Any:
     return json.loads(done.stdout)
 
 
+def converted(text: str, source: str, target: str) -> str:
+    """A text in another of pandoc's formats, without its last line break.
+
+    Raises
+    ------
+    RenderError
+        Pandoc failed.
+    MissingProgram
+        The package ``pypandoc-binary`` is not installed.
+    """
+    command = [_program(), "--from", source, "--to", target, "--wrap=none"]
+    done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=_SECONDS, check=False)
+    if done.returncode:
+        raise RenderError(Fault(what=f"pandoc failed: {done.stderr.decode(errors='replace').strip()[-500:]}"))
+    return done.stdout.decode().strip()
+
+
 def _math_fault(line: str) -> Fault:
     formula = line.split(_BAD_MATH, 1)[1].strip().removesuffix(", rendering as TeX:")
     return Fault(what=f"TeX that pandoc does not know: {formula}", fix="use commands of amsmath")

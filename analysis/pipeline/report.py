@@ -19,10 +19,10 @@ from analysis.inputs import NO_BYTES
 from analysis.pipeline import execute, failure, folders, freshness, html, kernels, normalise, pdf, provenance, quarto
 from analysis.pipeline.formats import FILE_NAMES, Format, Renderer
 from analysis.pipeline.freshness import Wanted
-from analysis.pipeline.live import SPECIFIED
+from analysis.pipeline.invitation import invitation
 from analysis.pipeline.state import State
 from analysis.pipeline.tags import INJECTED, PARAMETERS
-from analysis.pipeline.workbench import invitation
+from analysis.present.svg import CHART_SUFFIX
 from analysis.request import Request
 from analysis.results import StudyResult, dumps, load
 from analysis.secrets import masked, scrub, secrets_of
@@ -301,13 +301,13 @@ def _render(
         load(work / "result.json"),
         title=request.study.title,
         folder=work.resolve(),
-        origin="\n\n".join([provenance.origin(work, want.components), invitation(request)]),
+        origin="\n\n".join([provenance.origin(work, want.components), invitation(request, work)]),
     )
     path = work / "report.ipynb"
     nbformat.write(clean, path)
     write_files(work, {f"figures/{name}.svg": svg for name, svg in normalise.drawings(clean).items()})
-    charts = normalise.specifications(executed)
-    write_files(work, {f"figures/{name}{SPECIFIED}": dumps(chart) for name, chart in charts.items()})
+    charts = normalise.charts(executed)
+    write_files(work, {f"figures/{name}{CHART_SUFFIX}": dumps(chart) for name, chart in charts.items()})
     for kind in formats:
         if chosen != "builtin":
             page = quarto.render(path, kind)

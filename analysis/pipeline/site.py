@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,15 +12,18 @@ from typing import Any
 
 from analysis.errors import Fault, UsageError, plain
 from analysis.pipeline import folders, guide, listing, live, provenance
+from analysis.pipeline.assets import code
 from analysis.pipeline.listing import Entry
 from analysis.present.format import visible
 from analysis.readers.paths import FAILED
-from analysis.results import load
+from analysis.results import dumps, load
 from analysis.study import share_folder, write_files
 
 COPIED = ("report.pdf", "result.json", "report.ipynb", "tables", "figures", "cards")
 ASSETS, GUIDE = "assets", "guide"
 TRIES = 3  # of copying reports that another build replaces meanwhile
+FILES, SITE = ".files.json", "gatebook/site/1"
+"""Names and sizes of what the site holds beside the files of reports, so that what is lost is noticed."""
 STAMP = '<meta name="gatebook-site" content="'
 
 
@@ -57,10 +61,14 @@ def _assembled(
         entries = [_not_made(folder, inside, fresh) for inside, folder in failed.items()]
         script = _shared_script(complete.values(), site, fresh)
         entries += [_published(folder, inside, fresh, script) for inside, folder in complete.items()]
-        guide.write(fresh / GUIDE, before=site / GUIDE)
+        guide.write(fresh / GUIDE)
         pages = {"index": listing.index(entries, _stamp(complete, failed)), "compare": listing.comparison(entries)}
         for name, page in pages.items():
             (fresh / f"{name}.html").write_text(page, encoding="utf-8", newline="\n")
+        added = [*fresh.glob("*.html"), *(fresh / ASSETS).glob("*"), *(fresh / GUIDE).rglob("*.*")]
+        added += [fresh / entry.folder / name for entry in entries for name in ("index.html", listing.SUMMARY)]
+        sizes = {path.relative_to(fresh).as_posix(): {"bytes": path.stat().st_size} for path in added if path.exists()}
+        (fresh / FILES).write_text(dumps({"schema": SITE, "files": sizes}), encoding="utf-8", newline="\n")
     return entries
 
 
@@ -69,19 +77,16 @@ def _shared_script(complete: Iterable[Path], before: Path, fresh: Path) -> str |
     if not any(live.has_charts(folder / "figures") for folder in complete):
         return None
     name = live.bundle_name()
-    path = fresh / ASSETS / name
-    path.parent.mkdir()
-    try:
-        shutil.copyfile(before / ASSETS / name, path)  # making it takes seconds
-    except OSError:
-        path.write_text(live.bundle(), encoding="utf-8", newline="\n")
+    (fresh / ASSETS).mkdir()
+    held = live.read_bundle(before / ASSETS / name) or live.bundle()  # making it takes seconds
+    (fresh / ASSETS / name).write_text(held, encoding="utf-8", newline="\n")
     return name
 
 
 def is_current(reports: Sequence[Path], site: Path) -> bool:
     """Whether the site stands as `assemble` would make it; sizes are compared, not bytes."""
     complete, failed = _found(reports)
-    if STAMP + _stamp(complete, failed) not in _head(site):
+    if STAMP + _stamp(complete, failed) not in folders.head(site / "index.html"):
         return False
     for inside, folder in complete.items():
         record = provenance.read(folder)
@@ -90,10 +95,10 @@ def is_current(reports: Sequence[Path], site: Path) -> bool:
         published = {name: held for name, held in record["files"].items() if name.split("/")[0] in COPIED}
         if provenance.lost(site / inside, {"files": published}):
             return False
-    needed = [site / inside / name for inside in complete for name in ("index.html", listing.SUMMARY)]
-    needed += [site / inside / "index.html" for inside in failed]
-    needed += [site / "compare.html", site / GUIDE / "index.html"]
-    return all(path.exists() for path in needed)
+    try:
+        return not provenance.lost(site, json.loads((site / FILES).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
 
 
 def _found(reports: Sequence[Path]) -> tuple[dict[str, Path], dict[str, Path]]:
@@ -149,7 +154,11 @@ def _foreign(site: Path) -> str | None:
     held = sorted(path.name for path in site.iterdir()) if site.exists() else []
     if not held:
         return None
-    other = [name for name in held if name not in {"index.html", "compare.html", "reports", ASSETS, GUIDE, ".nojekyll"}]
+    other = [
+        name
+        for name in held
+        if name not in {"index.html", "compare.html", "reports", ASSETS, GUIDE, FILES, ".nojekyll"}
+    ]
     other += [f"reports/{path.name}" for path in sorted((site / "reports").glob("*")) if not path.is_dir()]
     if other:
         return other[0]
@@ -157,17 +166,8 @@ def _foreign(site: Path) -> str | None:
 
 
 def is_site(folder: Path) -> bool:
-    """Whether a folder is a site of reports: its index says so."""
-    return STAMP in _head(folder)
-
-
-def _head(site: Path) -> str:
-    """The beginning of a site's index; empty where there is none."""
-    try:
-        with (site / "index.html").open(encoding="utf-8", errors="replace") as file:
-            return file.read(2000)
-    except OSError:
-        return ""
+    """Whether a folder is a site of reports: its index says so, or the list of what it holds."""
+    return STAMP in folders.head(folder / "index.html") or SITE in folders.head(folder / FILES)
 
 
 def _complete(folder: Path) -> bool:
@@ -184,10 +184,13 @@ def _is_apart(folder: Path) -> bool:
 
 
 def _stamp(complete: Mapping[str, Path], failed: Mapping[str, Path]) -> str:
-    """A digest that changes with any report, and with the index itself."""
+    """A digest that changes with any report, and with whatever the site adds to them."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for path in sorted((share_folder() / "templates" / "site").iterdir()):
+    templates = share_folder() / "templates"
+    added = [*sorted((templates / "site").iterdir()), templates / "html" / "theme.css", templates / "html" / "page.js"]
+    for path in (*code("listing.py", "live.py", "pages.py", "policy.py"), *added):
         digest.update(path.read_bytes())
+    digest.update(f"{guide.stamp()} {live.bundle_name()}".encode())
     for found, names in ((complete, ("run.json", "result.json")), (failed, ("error.txt",))):
         for inside, folder in found.items():
             path = next(folder / name for name in names if (folder / name).exists())
@@ -211,10 +214,14 @@ def _published(folder: Path, inside: str, site: Path, script: str | None) -> Ent
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
     page = (folder / "index.html").read_text(encoding="utf-8", errors="replace")
-    charts = live.specifications(folder / "figures")
+    charts = live.charts(folder / "figures")
+    record = provenance.read(folder) or {}
     write_files(
         site / inside,
-        {"index.html": live.in_site(page, inside, charts, script), listing.SUMMARY: listing.summary(result, inside)},
+        {
+            "index.html": live.in_site(page, inside, charts, script),
+            listing.SUMMARY: listing.summary(result, record.get("components", {}), inside),
+        },
     )
     return Entry(
         study=result["study"],
@@ -223,13 +230,13 @@ def _published(folder: Path, inside: str, site: Path, script: str | None) -> Ent
         headline=visible(result["headline"]),
         folder=inside,
         files=tuple(name for name in COPIED if (folder / name).is_file()),
-        made=_day(provenance.read(folder)),
+        made=_day(record),
         parameters=tuple(_changed(result)),
     )
 
 
-def _day(record: Mapping[str, Any] | None) -> str:
-    started = (record or {}).get("started")
+def _day(record: Mapping[str, Any]) -> str:
+    started = record.get("started")
     return started[:10] if isinstance(started, str) else ""
 
 

@@ -6,21 +6,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from shlex import quote
-from typing import Any
 
 import nbformat
 from nbformat import v4
-from pydantic import BaseModel
 
-from analysis.parameters import changed
 from analysis.pipeline import execute, freshness
-from analysis.present.format import visible
 from analysis.request import Request
-from analysis.secrets import Secret
 from analysis.study import Study, share_folder
 
 
@@ -73,32 +66,6 @@ def _questions(study: Study) -> Iterator[nbformat.NotebookNode]:
     for number, (prose, code) in enumerate(study.next_questions, start=1):
         yield v4.new_markdown_cell(prose, id=f"question-{number}")
         yield v4.new_code_cell(code, id=f"answer-{number}")
-
-
-def invitation(request: Request) -> str:
-    """How to go on from a report, in markdown: the command that opens its notebook in JupyterLab with all of it in place."""
-    given = [f"--data {quote(f'{name}={Path(path).name}')}" for name, paths in request.data.items() for path in paths]
-    fixed = {item.name for item in request.rule.given} if request.rule else set()
-    for name, value in changed(request.params).items():
-        if name not in fixed and not isinstance(value, Secret):
-            given.append(f"-p {quote(f'{name}={_written(value)}')}")
-    if request.rule_path:
-        given.append(f"--rule {quote(request.rule_path.name)}")
-    layouts = {name: layout.model_dump(mode="json", exclude_defaults=True) for name, layout in request.layouts.items()}
-    mapped = [
-        "",
-        "with this in `mapping.yml`:",
-        "",
-        f"    {visible(json.dumps({'inputs': layouts}, ensure_ascii=False))}",
-    ]
-    command = " ".join(["gatebook lab", request.study.slug, *given, *(["-f mapping.yml"] if layouts else [])])
-    lines = ["Where the files lie, this opens the report in JupyterLab, to go on from:", "", f"    {visible(command)}"]
-    return "\n".join([*lines, *(mapped if layouts else [])])
-
-
-def _written(value: Any) -> str:
-    value = value.model_dump(mode="json", exclude_defaults=True) if isinstance(value, BaseModel) else value
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _names(folder: Path, stem: str) -> itertools.chain[Path]:

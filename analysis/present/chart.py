@@ -12,8 +12,9 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
+from analysis.present.explore import place
 from analysis.present.format import NUMERIC, visible
-from analysis.present.svg import SPECIFICATION, slim
+from analysis.present.svg import CHART_MIME, slim
 from analysis.present.table import Table
 from analysis.present.typeface import chart_font, embedded
 
@@ -88,26 +89,33 @@ def linked(table: Table, x: str, y: str, colour: str | None = None) -> Any:
     colour
         Key of the column that is counted; None to count the values of ``y``.
 
+    Raises
+    ------
+    KeyError
+        With the columns that there are.
+
     Examples
     --------
     In a notebook: ``chart.linked(report.table("items"), x="p_baseline", y="p_candidate", colour="class_corrected")``.
     """
+    keys = list(dict.fromkeys([table.columns[0].key, x, y, colour or y]))
+    places = {key: place(table, key) for key in keys}
+    fields = {
+        key: f"column_{at}" for key, at in places.items()
+    }  # whatever a column is called, its field is a plain word
+    kinds = {key: "Q" if table.columns[at].kind in NUMERIC else "N" for key, at in places.items()}
+    frame = pd.DataFrame({fields[key]: [row[at] for row in table.rows] for key, at in places.items()})
     counted = colour or y
-    # a full stop in a name would be a path into the row
-    plain = {column.key: column.key.replace(".", "_") for column in table.columns}
-    kinds = {plain[column.key]: "Q" if column.kind in NUMERIC else "N" for column in table.columns}
-    first, x, y, counted = (plain[key] for key in (table.columns[0].key, x, y, counted))
-    frame = pd.DataFrame(list(table.rows), columns=list(plain.values()))[list(dict.fromkeys([first, x, y, counted]))]
     window = alt.selection_interval(name="window")
-    hue = alt.Color(f"{counted}:N", title=counted, scale=alt.Scale(range=list(SERIES)))
+    hue = alt.Color(f"{fields[counted]}:N", title=visible(counted), scale=alt.Scale(range=list(SERIES)))
     points = (
         alt.Chart(frame)
         .mark_point(filled=True, size=36)
         .encode(
-            x=f"{x}:{kinds[x]}",
-            y=f"{y}:{kinds[y]}",
+            x=alt.X(f"{fields[x]}:{kinds[x]}", title=visible(x)),
+            y=alt.Y(f"{fields[y]}:{kinds[y]}", title=visible(y)),
             color=alt.condition(window, hue, alt.value("#b8c0c8")),
-            tooltip=list(frame.columns),
+            tooltip=[alt.Tooltip(f"{fields[key]}:{kinds[key]}", title=visible(key)) for key in keys],
         )
         .add_params(window)
         .properties(width=420, height=300)
@@ -115,7 +123,9 @@ def linked(table: Table, x: str, y: str, colour: str | None = None) -> Any:
     bars = (
         alt.Chart(frame)
         .mark_bar()
-        .encode(x=alt.X("count():Q", title="rows in the window"), y=alt.Y(f"{counted}:N", title=None), color=hue)
+        .encode(
+            x=alt.X("count():Q", title="rows in the window"), y=alt.Y(f"{fields[counted]}:N", title=None), color=hue
+        )
         .transform_filter(window)
         .properties(width=180)
     )
@@ -160,7 +170,7 @@ def sentence(text: str) -> Any:
 
 def _static(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
     shown = _seen(spec)
-    return {"image/svg+xml": svg(shown), SPECIFICATION: shown, "text/plain": str(shown.get("description", ""))}
+    return {"image/svg+xml": svg(shown), CHART_MIME: shown, "text/plain": str(shown.get("description", ""))}
 
 
 def svg(spec: dict[str, Any]) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from analysis.present.format import COMPOSITE
 from analysis.present.table import Table, TableColumn
 
 
-def where(table: Table, **equals: Any) -> Table:
+def where(table: Table, /, **equals: Any) -> Table:
     """The rows whose columns hold these values; a tuple or list stands for any of its values.
 
     Raises
@@ -19,12 +20,13 @@ def where(table: Table, **equals: Any) -> Table:
 
     Examples
     --------
-    >>> from analysis.present.table import TableColumn
+    >>> from analysis.present.format import COMPOSITE
+    from analysis.present.table import TableColumn
     >>> column = TableColumn(key="model", label="Model")
     >>> where(Table(id="t", title="T", columns=(column,), rows=(("a",), ("b",))), model="b").rows
     (('b',),)
     """
-    wanted = {_place(table, key): held if isinstance(held, list | tuple) else (held,) for key, held in equals.items()}
+    wanted = {place(table, key): held if isinstance(held, list | tuple) else (held,) for key, held in equals.items()}
     rows = tuple(row for row in table.rows if all(row[at] in values for at, values in wanted.items()))
     return replace(table, rows=rows, empty="no row holds these values")
 
@@ -37,7 +39,10 @@ def top(table: Table, by: str, n: int = 10, *, smallest: bool = False) -> Table:
     KeyError
         With the columns that there are.
     """
-    at = _place(table, by)
+    at = place(table, by)
+    if table.columns[at].kind in COMPOSITE:
+        sortable = ", ".join(column.key for column in table.columns if column.kind not in COMPOSITE)
+        raise KeyError(f"{by} holds several values in a cell; one of {sortable} can be sorted by")
     rows = sorted((row for row in table.rows if row[at] is not None), key=lambda row: row[at], reverse=not smallest)
     return replace(table, rows=tuple(rows[:n]), empty=f"no row has a value of {by}")
 
@@ -48,15 +53,25 @@ def answers(names: Sequence[str], rows: Iterable[tuple[tuple[Any, ...], str, str
         id="answers",
         title="The same data under other parameters: exploratory, whatever the rule was.",
         columns=(
-            *(TableColumn(key=f"parameter_{i}", label=name, kind="text") for i, name in enumerate(names)),
+            *(TableColumn(key=name, label=name, kind="text") for name in names),
             TableColumn(key="verdict", label="Verdict", kind="status"),
             TableColumn(key="headline", label="In one sentence", kind="text"),
         ),
-        rows=tuple((*map(str, values), verdict, headline) for values, verdict, headline in rows),
+        rows=tuple(
+            (*(value if isinstance(value, str | int | float) else str(value) for value in values), verdict, headline)
+            for values, verdict, headline in rows
+        ),
     )
 
 
-def _place(table: Table, key: str) -> int:
+def place(table: Table, key: str) -> int:
+    """Where in a row a column stands.
+
+    Raises
+    ------
+    KeyError
+        With the columns that there are.
+    """
     keys = [column.key for column in table.columns]
     if key not in keys:
         raise KeyError(f"{table.id} has no column {key!r}; it has {', '.join(keys)}")

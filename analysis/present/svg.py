@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from xml.etree import ElementTree as ET
 
-SPECIFICATION = "application/vnd.gatebook.vega-lite+json"
-"""The type under which a drawing carries the chart it shows, for a site where that is live."""
+CHART_MIME, CHART_SUFFIX = "application/vnd.gatebook.vega-lite+json", ".vl.json"
+"""The type under which a drawing carries the chart it shows, and how the file of that chart ends: a site makes it live."""
 
 _SVG = "http://www.w3.org/2000/svg"
 _USED_BY = re.compile(r"url\(#([^)]+)\)")

@@ -35,7 +35,9 @@ document.addEventListener("DOMContentLoaded", () => {
       for (const entry of entries) {
         if (!entry.isIntersecting) continue;
         seen.unobserve(entry.target);
-        enliven(entry.target, JSON.parse(waiting.get(entry.target).textContent));
+        try {
+          enliven(entry.target, JSON.parse(waiting.get(entry.target).textContent));
+        } catch { /* the drawing stays */ }
       }
     },
     { rootMargin: "600px" },

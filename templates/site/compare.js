@@ -69,23 +69,29 @@
       tables.replaceChildren();
       if (a === null || b === null) { sentence.textContent = "A report could not be read: its folder is not complete."; return; }
       if (!a || !b) { sentence.textContent = "Choose two reports."; return; }
+      if (a.study !== b.study) { sentence.textContent = `${a.study} and ${b.study} are two studies; choose two reports of one.`; return; }
+      const top = (of) => [
+        ["Label", of.label], ["Verdict", of.verdict], ["In one sentence", of.headline], ["Why", of.reason],
+        ["Signature", of.signature], ["Rule", of.rule], ["Mapping of columns", of.layouts],
+      ];
       const parts = {
-        top: joined(
-          [["Study", a.study], ["Label", a.label], ["Verdict", a.verdict], ["In one sentence", a.headline], ["Why", a.reason], ["Signature", a.signature]],
-          [["Study", b.study], ["Label", b.label], ["Verdict", b.verdict], ["In one sentence", b.headline], ["Why", b.reason], ["Signature", b.signature]],
-        ),
+        top: joined(top(a), top(b)),
+        made_from: joined(a.made_from, b.made_from),
         clauses: joined(a.clauses, b.clauses),
         parameters: joined(a.parameters, b.parameters),
         inputs: joined(a.inputs, b.inputs),
       };
       const count = (name) => parts[name].filter((row) => row.differs).length;
+      const verdict = (of) => of.clauses.map(([name, , , , said]) => [name, said]);
+      const clauses = joined(verdict(a), verdict(b)).filter((row) => row.differs).length;
       const verdicts = a.verdict === b.verdict ? `Both say ${a.verdict}` : `The first says ${a.verdict}, the second ${b.verdict}`;
-      sentence.textContent = `${verdicts}; ${few(count("clauses"), "clause", "clauses")}, ${few(count("parameters"), "parameter", "parameters")} and ${few(count("inputs"), "input file", "input files")} differ.`;
+      sentence.textContent = `${verdicts}; the verdict of ${few(clauses, "clause", "clauses")}, ${few(count("parameters"), "parameter", "parameters")} and ${few(count("inputs"), "input file", "input files")} differ.`;
       tables.append(
         table("The two reports", "What", parts.top),
         table("Clause by clause: observed, relation, limit, verdict", "Clause", parts.clauses),
         table("Parameters", "Parameter", parts.parameters),
         table("Input files, with SHA-256", "File", parts.inputs),
+        table("Made from, as the first twelve digits of SHA-256", "What", parts.made_from),
       );
     };
 

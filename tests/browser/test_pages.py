@@ -219,11 +219,11 @@ def test_a_comparison_lives_in_its_address(site, visit):
     assert page.locator("#sentence").inner_text() == "Choose two reports."
     page.select_option("select[name=a]", "reports/churn/churn-example")
     page.select_option("select[name=b]", "reports/churn/published")
-    page.wait_for_function("document.querySelectorAll('#tables table').length === 4")
+    page.wait_for_function("document.querySelectorAll('#tables table').length === 5")
     said = page.locator("#sentence").inner_text()
     assert said.startswith("Both say undecided; ")
     page.reload()
-    page.wait_for_function("document.querySelectorAll('#tables table').length === 4")
+    page.wait_for_function("document.querySelectorAll('#tables table').length === 5")
     assert page.locator("#sentence").inner_text() == said
     page.click("#swap")
     assert page.locator("select[name=a]").input_value() == "reports/churn/published"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import UsageError
-from analysis.pipeline import live
+from analysis.pipeline import guide, live, provenance
 from analysis.pipeline.html import render_html
-from analysis.pipeline.site import assemble
+from analysis.pipeline.site import assemble, is_current
 from tests.pipeline.notebooks import chart_cell, notebook
 
 HOSTILE = [
@@ -386,3 +386,71 @@ def test_every_report_that_was_made_can_be_compared(reports, site):
     assemble([reports], site)
     page = (site / "compare.html").read_text(encoding="utf-8")
     assert re.findall(r'<option value="(reports/[^"]*)"', page) == ["reports/recipe-card/a"] * 2
+
+
+# ---- when a site has to be made again
+
+
+def recorded(folder):
+    record = {"schema": provenance.SCHEMA, "components": {}, "environment": {}, "verdict": "pass"}
+    record["files"] = provenance.digests(folder)
+    (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+
+
+@pytest.fixture
+def standing(reports, site):
+    recorded(charted(reports, "a"))
+    assemble([reports], site)
+    assert is_current([reports], site)
+    return site
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index.html",
+        "compare.html",
+        "guide/commands.html",
+        "reports/recipe-card/a/index.html",
+        "reports/recipe-card/a/summary.js",
+        ".files.json",
+        "assets",
+    ],
+)
+@pytest.mark.parametrize("spoil", ["delete", "empty"])
+def test_what_is_lost_of_a_site_is_noticed_and_made_again(reports, standing, name, spoil):
+    path = standing / name if name != "assets" else next((standing / "assets").iterdir())
+    was = path.read_bytes()
+    path.unlink() if spoil == "delete" else path.write_text("", encoding="utf-8")
+    assert not is_current([reports], standing)
+    assemble([reports], standing)
+    assert path.read_bytes() == was
+    assert is_current([reports], standing)
+
+
+def test_a_damaged_script_is_not_carried_on(reports, standing):
+    (script,) = (standing / "assets").iterdir()
+    whole = script.read_text(encoding="utf-8")
+    script.write_text(whole.replace("vega", "vogo", 1), encoding="utf-8")
+    assemble([reports], standing)
+    assert script.read_text(encoding="utf-8") == whole
+
+
+@pytest.mark.parametrize("name", ["listing.py", "live.py", "pages.py", "policy.py", "guide.py"])
+def test_other_code_of_the_site_makes_another_site(reports, standing, monkeypatch, name):
+    read = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == name))
+    guide.stamp.cache_clear()
+    try:
+        assert not is_current([reports], standing)
+    finally:
+        guide.stamp.cache_clear()
+
+
+@pytest.mark.parametrize("text", ["not JSON", "[1]", "[" * 100_000, "null"])
+def test_a_chart_that_is_no_chart_leaves_the_drawing(reports, site, text):
+    folder = charted(reports, "a")
+    (folder / "figures" / "scores.vl.json").write_text(text, encoding="utf-8")
+    assemble([reports], site)
+    assert "application/json" not in in_site(site, "a")
+    assert 'class="gb-chart"' in in_site(site, "a")

@@ -74,12 +74,12 @@ STUDY = Study(
             'report.what_if(level=[0.9, 0.95, 0.99], method=["corrected", "paper"])',
         ),
         (
-            'Which items did the candidate lose? For one slice: `explore.where(report.table("items"), slice="…")`.',
+            'Which items did the candidate lose? All of them: `explore.where(report.table("items"), change=-1)`.',
             'explore.top(report.table("items"), by="change", smallest=True)',
         ),
         (
             "Where are they? Draw a window over the points.",
-            'chart.linked(report.table("items"), x="change", y="slice")',
+            'chart.linked(report.table("items"), x="change", y="slices")',
         ),
     ),
 )

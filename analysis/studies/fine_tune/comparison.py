@@ -102,6 +102,7 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
     """
     found = compare_all(inputs, params)
     gate = gate_over([clause_check(clause) for clause in found.judged], "clause")
+    items = items_tables.items(found)
     return Outcome(
         gate=gate,
         headline=headline(found, gate),
@@ -124,9 +125,9 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
             findings.checklist(found),
             findings.what_holds_up(found),
             findings.warnings(found),
-            items_tables.changed(found),
+            items_tables.changed(items),
             tables.flips(found),
-            items_tables.items(found),
+            items,
             judge_tables.lengths(found, inputs.get("judgements")),
         ),
         figures=figures(found),

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from .comparison import Report
 
 MOST_SHOWN = 20
-CHANGE = 2  # the place of the change in a row
+ITEM, SLICES, CHANGE = range(3)  # places in a row
 
 
 def items(found: Report) -> Table:
-    """One row an item: the mean score of every system on the primary metric."""
+    """One row an item: its slices in words, the change, and the mean score of every system on the primary metric."""
     test_set, scores = found.test_set, found.test_set.main
     systems = (test_set.candidate, *test_set.baselines)
     change = scores.values[test_set.candidate] - scores.values[test_set.reference]
     columns = [change, *(scores.values[system] for system in systems)]
     rows: list[tuple[Any, ...]] = [
-        (str(item), _label(found, i), *(None if column[i] != column[i] else float(column[i]) for column in columns))
+        (str(item), _slices(found, i), *(None if column[i] != column[i] else float(column[i]) for column in columns))
         for i, item in enumerate(scores.items)
     ]
     return Table(
@@ -30,11 +30,11 @@ def items(found: Report) -> Table:
         title="Every item.",
         columns=(
             TableColumn(key="item", label="item"),
-            TableColumn(key="slice", label="slice"),
+            TableColumn(key="slices", label="slices"),
             TableColumn(key="change", label="change", kind="number"),
             *(
-                TableColumn(key=f"system_{i}", label=system, kind="number", group=scores.metric)
-                for i, system in enumerate(systems)
+                TableColumn(key=f"score.{system}", label=system, kind="number", group=scores.metric)
+                for system in systems
             ),
         ),
         rows=tuple(rows),
@@ -44,11 +44,9 @@ def items(found: Report) -> Table:
     )
 
 
-def changed(found: Report) -> Table:
-    """The items that the candidate loses or gains against the reference, losses first."""
-    table = items(found)
-    moved = [row for row in table.rows if row[CHANGE]]
-    moved.sort(key=lambda row: row[CHANGE])
+def changed(table: Table) -> Table:
+    """Of the table of items, those that the candidate loses or gains against the reference, losses first."""
+    moved = sorted((row for row in table.rows if row[CHANGE]), key=lambda row: row[CHANGE])
     lost = sum(row[CHANGE] < 0 for row in moved)
     shown = (
         f"{min(MOST_SHOWN, len(moved)):,} of {plural(len(moved), 'item')} that changed, {lost:,} lost; all items are in "
@@ -64,6 +62,7 @@ def changed(found: Report) -> Table:
     )
 
 
-def _label(found: Report, at: int) -> str:
-    """The slices of an item in words; a dash where there are none."""
-    return ", ".join(f"{values[at]}" for values in found.test_set.slices.values() if values[at]) or "–"
+def _slices(found: Report, at: int) -> str | None:
+    """The slices of an item in words; None where it is in none."""
+    named = [f"{name} = {values[at]}" for name, values in found.test_set.slices.items() if values[at]]
+    return ", ".join(named) or None

@@ -87,6 +87,7 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
         params=params,
     )
     gate = gate_over([clause(unit, params) for unit in judged], "required cell")
+    failures = rule_tables.failures(audit)
     return Outcome(
         gate=gate,
         headline=headline(judged, params),
@@ -108,8 +109,8 @@ def decide(inputs: Mapping[str, Input], params: Params) -> Outcome:
             rule_tables.held_out(audit),
             rule_tables.evidence(audit),
             rule_tables.reruns(audit),
-            rule_tables.worst_reruns(audit),
-            rule_tables.failures(audit),
+            rule_tables.worst_reruns(failures),
+            failures,
         ),
         figures=figures(audit),
     )

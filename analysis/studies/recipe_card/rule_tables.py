@@ -129,7 +129,7 @@ def failures(audit: Audit) -> Table:
     """Every rerun that counts as a failure, the cells that the gate reads first."""
     rows = [
         (cell.name, cell.audit, seed, None if np.isnan(score) else float(score))
-        for cell in sorted(audit.cells, key=lambda cell: cell.audit)
+        for cell, _ in sorted(zip(audit.cells, audit.units, strict=False), key=lambda pair: pair[1] not in audit.judged)
         for seed, score in zip(cell.seeds, cell.scores.tolist(), strict=True)
         if score < audit.params.tau or (np.isnan(score) and audit.params.errors == "failure")
     ]
@@ -148,9 +148,8 @@ def failures(audit: Audit) -> Table:
     )
 
 
-def worst_reruns(audit: Audit) -> Table:
-    """The lowest reruns, for the page: those without a score first."""
-    table = failures(audit)
+def worst_reruns(table: Table) -> Table:
+    """Of the table of failures the lowest reruns, for the page: those without a score first."""
     lowest = sorted(table.rows, key=lambda row: -np.inf if row[3] is None else row[3])[:MOST_SHOWN]
     shown = f"{len(lowest):,} of {len(table.rows):,}, the lowest first; all of them are in tables/failures.csv."
     return replace(
