@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # a kernel that may not keep compiled modules recompiles pandas at every start
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check bench lab clean
+.PHONY: demo test check bench written lab clean
 
 demo: $(READY)
 	$(BIN)/gatebook build
@@ -31,6 +31,10 @@ bench: $(READY)
 	$(BIN)/python tests/benchmarks/bench_command.py
 	$(BIN)/python tests/benchmarks/bench_build.py
 	$(BIN)/python tests/benchmarks/bench_pages.py
+
+written: $(READY)
+	$(BIN)/python -m tests.commands_page
+	$(BIN)/python -m tests.studies.published
 
 lab: $(READY)
 	$(BIN)/jupyter lab notebooks
