@@ -14,7 +14,7 @@ from analysis import parameters
 from analysis.errors import Fault, ParameterError, close_match, raise_all
 from analysis.inputs import Input
 from analysis.parameters import Given
-from analysis.present.explore import answers
+from analysis.present.explore import answers, listed
 from analysis.present.prose import Sentence, sentence_case
 from analysis.present.table import Table
 from analysis.results import StudyResult
@@ -83,8 +83,7 @@ class Session:
         In a notebook: ``report.what_if(tau=[0.65, 0.7, 0.75])``.
         """
         rows = []
-        listed = [held if isinstance(held, list) else [held] for held in values.values()]
-        for chosen in itertools.product(*listed):
+        for chosen in itertools.product(*map(listed, values.values())):
             result = self.study.run(self.inputs, self._params(dict(zip(values, chosen, strict=True))))
             rows.append((chosen, result.gate.verdict, result.headline))
         return answers(list(values), rows)
@@ -98,8 +97,10 @@ class Session:
             A name that the study does not know, or a parameter that is no number.
         """
         value = self.before.get(name, 0)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ParameterError(Fault(place="around", what=f"{name} is no number", fix=f"report.what_if({name}=[…])"))
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isinstance(step, int | float):
+            raise ParameterError(
+                Fault(place="around", what=f"{name}, or the step, is no number", fix=f"report.what_if({name}=[…])")
+            )
         near = [value + sign * step if sign else value for sign in (-1, 0, 1)]
         near = [type(value)(round(other, 12)) for other in near]
         return self.what_if(**{name: [other for other in near if other == value or self._allows(name, other)]})

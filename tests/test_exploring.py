@@ -1,7 +1,9 @@
 """The next question in JupyterLab: other parameters, a part of a table, a linked chart; and the cells that invite to it."""
 
 import itertools
+import math
 import shlex
+from dataclasses import replace
 
 import nbformat
 import pandas as pd
@@ -70,7 +72,7 @@ def test_one_value_is_a_list_of_one(session):
 
 @pytest.mark.parametrize("name", ["method", "claim"])
 def test_a_parameter_that_is_no_number_has_nothing_around_it(session, name):
-    with pytest.raises(ParameterError, match=f"{name} is no number"):
+    with pytest.raises(ParameterError, match=f"{name}, or the step, is no number"):
         session.around(name, 1)
 
 
@@ -86,6 +88,21 @@ def test_where_and_top_keep_the_columns():
     assert [row[0] for row in explore.top(TABLE, by="score", n=2).rows] == ["c", "d"]
     assert [row[0] for row in explore.top(TABLE, by="score", smallest=True).rows] == ["a", "d", "c"]
     assert explore.where(TABLE, kind="z").texts() == []
+    assert explore.where(TABLE, kind={"x"}).rows == explore.where(TABLE, kind="x").rows
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, "2"])
+def test_a_number_of_rows_is_a_count(n):
+    with pytest.raises(ValueError, match="give a whole number of rows"):
+        explore.top(TABLE, by="score", n=n)
+
+
+def test_what_has_no_order_is_said_and_what_is_no_number_is_left_out():
+    mixed = replace(TABLE, rows=(("a", 1, "x"), ("b", "c", "y")))
+    with pytest.raises(ValueError, match="the values of score have no order"):
+        explore.top(mixed, by="score")
+    undefined = replace(TABLE, rows=(("a", 1.0, "x"), ("b", math.nan, "y"), ("c", 3.0, "y")))
+    assert [row[0] for row in explore.top(undefined, by="score").rows] == ["c", "a"]
 
 
 @pytest.mark.parametrize(
@@ -97,14 +114,14 @@ def test_where_and_top_keep_the_columns():
     ],
 )
 def test_an_unknown_column_is_answered_with_the_columns(call):
-    with pytest.raises(KeyError, match=r"no column 'nope'; it has cell\.model, score, kind"):
+    with pytest.raises(KeyError, match=r"no column 'nope' of single values; it has cell\.model, score, kind"):
         call()
 
 
 def test_a_cell_of_several_values_cannot_be_sorted_by():
     columns = (TableColumn(key="a", label="A"), TableColumn(key="b", label="B", kind="interval"))
     table = Table(id="t", title="T", columns=columns, rows=(("x", {"low": 0, "high": 1}),))
-    with pytest.raises(KeyError, match="one of a can be sorted by"):
+    with pytest.raises(KeyError, match="no column 'b' of single values; it has a"):
         explore.top(table, by="b")
 
 

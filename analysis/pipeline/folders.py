@@ -126,10 +126,15 @@ def replacing(target: Path) -> Iterator[Path]:
     try:
         yield fresh
         fresh.chmod(0o755)
-        shutil.rmtree(target, ignore_errors=True)
+        shutil.rmtree(_old(target), ignore_errors=True)
+        if target.exists():
+            target.rename(_old(target))
         fresh.rename(target)
+        shutil.rmtree(_old(target), ignore_errors=True)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
+        if _old(target).exists() and not target.exists():
+            _old(target).rename(target)
         raise
 
 

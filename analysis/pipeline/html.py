@@ -24,7 +24,8 @@ from analysis.pipeline.pandoc import run_filter
 from analysis.pipeline.policy import content_policy
 from analysis.study import share_folder
 
-_TABLE_FILE = re.compile(r"tables/[a-z-]+\.csv")
+_TABLE_FILE = re.compile(r"(?<![\w/.\"'=-])tables/[a-z-]+\.csv(?![\w/])")
+_TAG = re.compile(r"<(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>")
 _MARKDOWN = {"prose", "sentence"}
 _MIME = {"prose": "text/html", "sentence": "text/html", "table": "text/html", "html": "text/html",
          "svg": "image/svg+xml", "png": "image/png", "text": "text/plain"}  # fmt: skip
@@ -133,7 +134,7 @@ def _output(item: Shown, body: str, float_: Float | None, held: _Held) -> nbform
 
 def _address(svg: str) -> str:
     """A drawing as the value of ``src``: only what an address and an attribute cannot hold is written otherwise."""
-    single = re.sub(r"<[^>]*>", lambda tag: tag[0].replace("'", "&apos;").replace('"', "'"), svg)
+    single = _TAG.sub(lambda tag: tag[0].replace("'", "&apos;").replace('"', "'"), svg)
     for char, written in (('"', "&quot;"), ("%", "%25"), ("#", "%23"), ("\n", "%0A"), ("&", "&amp;")):
         single = single.replace(char, written)
     return f"data:image/svg+xml,{single}"

@@ -37,11 +37,11 @@ def invitation(request: Request, folder: Path) -> str:
     command = " ".join(["gatebook lab", request.study.slug, *given, *(["-f mapping.yml"] if layouts else [])])
     lines = ["In the folder of this report, this opens it in JupyterLab, to go on from:", "", f"    {visible(command)}"]
     if layouts:
-        text = json.dumps({"inputs": layouts}, ensure_ascii=False)
+        text = json.dumps({"inputs": layouts})
         lines += ["", "with this in `mapping.yml`:", "", f"    {visible(text)}"]
     return "\n".join(lines)
 
 
 def _written(value: Any) -> str:
     value = value.model_dump(mode="json", exclude_defaults=True) if isinstance(value, BaseModel) else value
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.errors import plain
 from analysis.pipeline.pages import page
 from analysis.pipeline.provenance import EXECUTED
 from analysis.present.format import DASH, cell, visible
@@ -87,10 +89,18 @@ def summary(result: Mapping[str, Any], components: Mapping[str, str], inside: st
 
 def _clause(check: Mapping[str, Any]) -> list[str]:
     observed, limit = (
-        cell("number", value) if isinstance(value, int | float) else visible(str(value or missing))
+        cell("number", value) if _is_number(value) else plain(missing if value is None else value)
         for value, missing in ((check.get("observed"), "not measured"), (check.get("limit"), DASH))
     )
     return [visible(str(check.get("name"))), observed, visible(str(check.get("relation"))), limit, check["verdict"]]
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a number that a float holds."""
+    try:
+        return isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _rule(rule: Mapping[str, Any] | None) -> str:
@@ -103,5 +113,5 @@ def _texts(result: Mapping[str, Any], name: str, keys: Sequence[str]) -> list[li
     try:
         kinds = {column["key"]: (i, column["kind"]) for i, column in enumerate(table["columns"])}
         return [[cell(kinds[key][1], row[kinds[key][0]]) for key in keys] for row in table["rows"]]
-    except (LookupError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError, ArithmeticError):
         return []

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
+from analysis.errors import is_whole
 from analysis.pipeline.policy import with_shared_script
 from analysis.pipeline.provenance import versions
 from analysis.present.svg import CHART_SUFFIX
@@ -65,7 +67,7 @@ def charts(figures: Path) -> dict[str, str]:
             chart = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             continue  # the drawing stays
-        if isinstance(chart, dict):
+        if isinstance(chart, dict) and is_whole(path.name):
             text = json.dumps(chart, separators=(",", ":"))
             found[path.name.removesuffix(CHART_SUFFIX)] = text.replace("<", "\\u003c")
     return found
@@ -74,9 +76,9 @@ def charts(figures: Path) -> dict[str, str]:
 def in_site(page: str, inside: str, charts: Mapping[str, str], script: str | None) -> str:
     """A page with links to the rest of the site and, where ``script`` is named, its charts live.
 
-    A page of another make, such as Quarto's, is left as it is.
+    A page of another make, such as Quarto's, or one that is not whole, is left as it is.
     """
-    if _OURS not in page:
+    if not all(part in page for part in (_OURS, _HEAD, _PAGE, _END)):
         return page
     page = page.replace(_PAGE, _links(inside) + _PAGE, 1)
     allowed = with_shared_script(page)
@@ -94,7 +96,7 @@ def in_site(page: str, inside: str, charts: Mapping[str, str], script: str | Non
 def _links(inside: str) -> str:
     links = {
         f"{_UP}/index.html": "All reports",
-        f"{_UP}/compare.html#a={inside}": "Compare",
+        f"{_UP}/compare.html#a={quote(inside)}": "Compare",
         f"{_UP}/guide/reading-a-report.html": "How to read it",
     }
     anchors = "".join(f'<a href="{escape(address)}">{words}</a>' for address, words in links.items())

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from analysis.errors import Fault, UsageError, plain
+from analysis.errors import Fault, ReportError, UsageError, is_whole, plain
 from analysis.pipeline import folders, guide, listing, live, provenance
 from analysis.pipeline.assets import code
 from analysis.pipeline.listing import Entry
@@ -48,10 +48,18 @@ def assemble(reports: Sequence[Path], site: Path) -> list[Entry]:
             raise UsageError(Fault(file=named, what="holds no report", fix="Make one first: gatebook run STUDY …"))
         try:
             return _assembled(reports, site, complete, failed)
-        except OSError:  # another build has just replaced a report, or the site
+        except OSError as error:  # another build has just replaced a report, or the site
             if not left:
-                raise
+                raise _not_copied(error) from error
     raise AssertionError("the last try returns or raises")
+
+
+def _not_copied(error: OSError) -> ReportError:
+    """What could not be copied first, and why: copying a folder tells all of it in one heap."""
+    first = error.args[0][0] if isinstance(error, shutil.Error) and isinstance(error.args[0], list) else None
+    file, why = (first[0], first[2]) if first else (error.filename or "the site", error.strerror or error)
+    fix = "Make that report again, or delete its folder."
+    return ReportError(Fault(file=plain(file), what=f"cannot be put into the site ({plain(why)})", fix=fix))
 
 
 def _assembled(
@@ -108,6 +116,8 @@ def _found(reports: Sequence[Path]) -> tuple[dict[str, Path], dict[str, Path]]:
     for root in reports:
         for folder in sorted(root.glob("*/*/")):
             inside = f"reports/{folder.parent.name}/{folder.name}"
+            if not is_whole(inside):
+                raise UsageError(Fault(file=plain(inside), what="has a name that is no text", fix="Rename the folder."))
             if _complete(folder):
                 other = complete.setdefault(inside, folder)
                 if (other / "result.json").read_bytes() != (folder / "result.json").read_bytes():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import unescape
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.present.explore import place
-from analysis.present.format import NUMERIC, visible
+from analysis.present.format import COMPOSITE, NUMERIC, visible
 from analysis.present.svg import CHART_MIME, slim
 from analysis.present.table import Table
 from analysis.present.typeface import chart_font, embedded
@@ -27,6 +27,11 @@ STATUS = {
     "strong-unsupported": ("#a32020", "cross"),
 }
 PASS_ZONE, FAIL_ZONE = "#1f7a4d", "#c0392b"
+_WHOLE = {"description", "title", "text"}
+_OF_OBJECTS = {
+    "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
+    "__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__",
+}  # fmt: skip
 MOST_ASTRAL = 12  # characters, of which one is as wide as two
 _WIDGET = "anywidget"
 
@@ -98,7 +103,8 @@ def linked(table: Table, x: str, y: str, colour: str | None = None) -> Any:
     --------
     In a notebook: ``chart.linked(report.table("items"), x="p_baseline", y="p_candidate", colour="class_corrected")``.
     """
-    keys = list(dict.fromkeys([table.columns[0].key, x, y, colour or y]))
+    first = [column.key for column in table.columns[:1] if column.kind not in COMPOSITE]
+    keys = list(dict.fromkeys([*first, x, y, colour or y]))
     places = {key: place(table, key) for key in keys}
     fields = {
         key: f"column_{at}" for key, at in places.items()
@@ -143,19 +149,58 @@ def panels(charts: Sequence[Any], columns: int) -> alt.VConcatChart:
         return alt.vconcat(*rows, spacing=10)
 
 
-def _seen(value: Any) -> Any:
+def named(texts: Iterable[str], width: int | None = None) -> dict[str, str]:
+    r"""What a chart calls each text: visible, short enough, and another name for another text.
+
+    A name that Vega would look up in its own objects gets a blank behind it.
+
+    >>> named(["a", "a\u202e", "constructor"])
+    {'a': 'a', 'a\u202e': 'a (2)', 'constructor': 'constructor\xa0'}
+    """
+    found = dict.fromkeys(texts, "")
+    names = {text: _cut(visible(text), width) + "\u00a0" * (text in _OF_OBJECTS) for text in found}
+    taken = set()
+    for text in sorted(names, key=lambda text: names[text] != text):  # what can stay as it is has its name first
+        name, n = names[text], 1
+        while name in taken:
+            n += 1
+            name = f"{names[text]} ({n})"
+        taken.add(name)
+        found[text] = name
+    return found
+
+
+def _seen(spec: dict[str, Any]) -> Any:
     """The specification with every text made visible: a control character is no XML, and takes the drawing with it."""
+    return _mapped(spec, named(_texts(spec)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, held in items:
+            if key not in _WHOLE:
+                yield from _texts(held)
+
+
+def _mapped(value: Any, names: Mapping[str, str] | None) -> Any:
+    """The value with its texts replaced; sentences and titles, which no label limit cuts, stay whole."""
     if isinstance(value, dict):
-        return {key: _seen(held) for key, held in value.items()}
+        return {key: _mapped(held, None if key in _WHOLE else names) for key, held in value.items()}
     if isinstance(value, list):
-        return [_seen(held) for held in value]
-    return _cut(visible(value)) if isinstance(value, str) else value
+        return [_mapped(held, names) for held in value]
+    if not isinstance(value, str):
+        return value
+    return visible(value) if names is None else names[value]
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, width: int | None = None) -> str:
     """Text beyond the basic plane cut short: the drawing's own limit on a label would split such a character."""
-    astral = len(text) > MOST_ASTRAL and any(ord(ch) > 0xFFFF for ch in text)
-    return text[: MOST_ASTRAL - 1] + "…" if astral else text
+    if any(ord(ch) > 0xFFFF for ch in text):
+        width = min(width or MOST_ASTRAL, MOST_ASTRAL)
+    return text if width is None or len(text) <= width else f"{text[: width - 1]}…"
 
 
 def sentence(text: str) -> Any:

@@ -20,13 +20,12 @@ def where(table: Table, /, **equals: Any) -> Table:
 
     Examples
     --------
-    >>> from analysis.present.format import COMPOSITE
-    from analysis.present.table import TableColumn
+    >>> from analysis.present.table import TableColumn
     >>> column = TableColumn(key="model", label="Model")
     >>> where(Table(id="t", title="T", columns=(column,), rows=(("a",), ("b",))), model="b").rows
     (('b',),)
     """
-    wanted = {place(table, key): held if isinstance(held, list | tuple) else (held,) for key, held in equals.items()}
+    wanted = {place(table, key): listed(held) for key, held in equals.items()}
     rows = tuple(row for row in table.rows if all(row[at] in values for at, values in wanted.items()))
     return replace(table, rows=rows, empty="no row holds these values")
 
@@ -38,13 +37,29 @@ def top(table: Table, by: str, n: int = 10, *, smallest: bool = False) -> Table:
     ------
     KeyError
         With the columns that there are.
+    ValueError
+        ``n`` is no count, or the column holds what has no order.
     """
     at = place(table, by)
-    if table.columns[at].kind in COMPOSITE:
-        sortable = ", ".join(column.key for column in table.columns if column.kind not in COMPOSITE)
-        raise KeyError(f"{by} holds several values in a cell; one of {sortable} can be sorted by")
-    rows = sorted((row for row in table.rows if row[at] is not None), key=lambda row: row[at], reverse=not smallest)
+    if not isinstance(n, int) or n < 1:
+        raise ValueError(f"n is {n!r}: give a whole number of rows, from 1")
+    held = [row for row in table.rows if row[at] is not None and row[at] == row[at]]
+    try:
+        rows = sorted(held, key=lambda row: row[at], reverse=not smallest)
+    except TypeError as error:
+        raise ValueError(f"the values of {by} have no order") from error
     return replace(table, rows=tuple(rows[:n]), empty=f"no row has a value of {by}")
+
+
+def listed(held: Any) -> list[Any]:
+    """The values that were given, of which one may stand alone.
+
+    >>> listed(0.5), listed((1, 2)), listed("ab")
+    ([0.5], [1, 2], ['ab'])
+    """
+    if isinstance(held, list | tuple | set | frozenset | range):
+        return list(held)
+    return list(held.tolist()) if hasattr(held, "tolist") and getattr(held, "ndim", False) else [held]
 
 
 def answers(names: Sequence[str], rows: Iterable[tuple[tuple[Any, ...], str, str]]) -> Table:
@@ -65,14 +80,14 @@ def answers(names: Sequence[str], rows: Iterable[tuple[tuple[Any, ...], str, str
 
 
 def place(table: Table, key: str) -> int:
-    """Where in a row a column stands.
+    """Where in a row a column of single values stands.
 
     Raises
     ------
     KeyError
         With the columns that there are.
     """
-    keys = [column.key for column in table.columns]
+    keys = [column.key for column in table.columns if column.kind not in COMPOSITE]
     if key not in keys:
-        raise KeyError(f"{table.id} has no column {key!r}; it has {', '.join(keys)}")
-    return keys.index(key)
+        raise KeyError(f"{table.id} has no column {key!r} of single values; it has {', '.join(keys)}")
+    return [column.key for column in table.columns].index(key)

@@ -14,7 +14,7 @@
 
   const fetched = (folder, offered, done) => {
     if (!folder || known.has(folder) || !offered.has(folder)) return done();
-    const script = element("script", undefined, { src: `${folder}/summary.js` });
+    const script = element("script", undefined, { src: `${folder.split("/").map(encodeURIComponent).join("/")}/summary.js` });
     script.onload = done;
     script.onerror = () => { known.set(folder, null); done(); };
     document.head.append(script);

@@ -205,7 +205,7 @@ def test_hostile_data_run_nothing(made, site, visit, name):
 def test_hostile_names_are_read_as_they_are_on_index_and_comparison(site, visit):
     for place in (
         site / "index.html",
-        f"{site}/compare.html#a=reports/recipe-card/hostile&b=reports/fine-tune/hostile-items",
+        f"{site}/compare.html#a=reports/recipe-card/hostile&b=reports/recipe-card/example",
     ):
         opened = visit(place)
         opened.page.wait_for_timeout(300)

@@ -6,10 +6,11 @@ import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
-from analysis.errors import UsageError
+from analysis.errors import ReportError, UsageError
 from analysis.pipeline import guide, live, provenance
 from analysis.pipeline.html import render_html
 from analysis.pipeline.site import assemble, is_current
@@ -454,3 +455,56 @@ def test_a_chart_that_is_no_chart_leaves_the_drawing(reports, site, text):
     assemble([reports], site)
     assert "application/json" not in in_site(site, "a")
     assert 'class="gb-chart"' in in_site(site, "a")
+
+
+# ---- folders that somebody changed by hand
+
+
+def test_a_page_that_is_cut_short_is_put_in_as_it_is(reports, site):
+    folder = charted(reports, "a")
+    (folder / "index.html").write_text(PAGE[: len(PAGE) // 2], encoding="utf-8")
+    assemble([reports], site)
+    assert in_site(site, "a") == PAGE[: len(PAGE) // 2]
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+def test_a_number_that_no_float_holds_is_shown(reports, site, value):
+    folder = report(reports, "a")
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    result["gate"]["checks"] = [{"name": "x", "observed": value, "relation": "is", "limit": None, "verdict": "pass"}]
+    columns = [{"key": key, "label": key, "kind": "number", "unit": ""} for key in ("name", "value")]
+    result["tables"] = {"parameters": {"title": "", "columns": columns, "rows": [[value, value]], "notes": []}}
+    (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
+    assemble([reports], site)
+    assert (site / "reports/recipe-card/a/summary.js").is_file()
+
+
+def test_a_file_that_cannot_be_copied_is_named(reports, site):
+    folder = report(reports, "a")
+    (folder / "tables" / "gone.csv").symlink_to("nowhere")
+    with pytest.raises(ReportError, match=r"gone\.csv.*cannot be put into the site"):
+        assemble([reports], site)
+
+
+def test_a_folder_with_odd_characters_is_linked(reports, site):
+    report(reports, "a #1?x=1&b=2%20+c")
+    assemble([reports], site)
+    links = re.findall(r'<a href="(reports[^"]*)"', index(site))
+    assert links
+    assert all((site / unquote(unescape(link))).is_file() for link in links)
+
+
+def test_a_site_that_cannot_take_its_place_leaves_the_old_one(reports, site, monkeypatch):
+    report(reports, "a")
+    assemble([reports], site)
+    rename = Path.rename
+
+    def once(path, target):
+        if Path(target) == site and not path.name.endswith(".old"):
+            raise PermissionError(13, "no", str(path))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", once)
+    with pytest.raises(ReportError):
+        assemble([reports], site)
+    assert (site / "index.html").is_file()

@@ -72,7 +72,7 @@ def domains(result: StudyResult) -> Any:
     if frame.empty:
         return chart.sentence(result.figures["domains"].alt)
     frame = frame.rename(columns={"unchanged": UNCHANGED, "improved": IMPROVED, "deteriorated": DETERIORATED})
-    frame["domain"] = [visible(name) for name in frame["domain"]]
+    frame["domain"] = frame["domain"].map(chart.named(frame["domain"]))
     order = list(frame["domain"])
     long = frame.melt(id_vars=["domain", "n"], value_vars=list(KINDS), var_name="kind", value_name="items")
     long = long.assign(share=long["items"].astype(float) / long["n"].astype(float))
@@ -134,7 +134,7 @@ def net(result: StudyResult) -> Any:
     frame = result.frames()["net"].head(MOST_DOMAINS)
     if frame.empty:
         return chart.sentence(result.figures["net"].alt)
-    frame = frame.assign(losses=-frame["losses"], set=[visible(name) for name in frame["set"]])
+    frame = frame.assign(losses=-frame["losses"], set=frame["set"].map(chart.named(frame["set"])))
     order = list(frame["set"])
     long = frame.melt(id_vars=["set", "n"], value_vars=["gains", "losses"], var_name="kind", value_name="change")
     y = alt.Y("set:N", sort=order, title=None)

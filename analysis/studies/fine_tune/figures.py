@@ -8,7 +8,6 @@ import altair as alt
 import pandas as pd
 
 from analysis.present import chart
-from analysis.present.format import visible
 from analysis.results import StudyResult
 
 MOST_SLICES = 30
@@ -18,8 +17,9 @@ GAINED, LOST = chart.SERIES[0], chart.SERIES[1]
 def forest(result: StudyResult) -> Any:
     """Paired differences with their intervals, both methods, and the margin."""
     frame = result.frames()["differences"]
+    names = chart.named(frame["baseline"])
     rows = [
-        {"baseline": visible(row["baseline"]), "method": method, "difference": row["mean_diff"], **row[method]}
+        {"baseline": names[row["baseline"]], "method": method, "difference": row["mean_diff"], **row[method]}
         for _, row in frame.iterrows()
         for method in ("paper", "corrected")
         if isinstance(row[method], dict)
@@ -34,8 +34,9 @@ def forest(result: StudyResult) -> Any:
 def slices(result: StudyResult) -> Any:
     """Slices with the intervals that hold together, the first thirty."""
     frame = result.frames()["slices"].head(MOST_SLICES)
+    names = chart.named(frame["slice"])
     rows = [
-        {"slice": visible(row["slice"]), "method": "together", "difference": row["mean_diff"], **row["together"]}
+        {"slice": names[row["slice"]], "method": "together", "difference": row["mean_diff"], **row["together"]}
         for _, row in frame.iterrows()
         if isinstance(row["together"], dict)
     ]
@@ -49,7 +50,7 @@ def cost_latency(result: StudyResult) -> Any:
     frame = result.frames()["operations"].dropna(subset=["p95", "cost"])
     if frame.empty:
         return chart.sentence(result.figures["cost-latency"].alt)
-    frame = frame[["system", "p95", "cost"]].assign(system=[visible(name) for name in frame["system"]])
+    frame = frame[["system", "p95", "cost"]].assign(system=frame["system"].map(chart.named(frame["system"])))
     base = alt.Chart(frame).encode(
         x=alt.X("p95:Q", title="p95 latency, s", scale=alt.Scale(zero=True)),
         y=alt.Y("cost:Q", title="cost per 1,000 successes", scale=alt.Scale(zero=True)),
@@ -88,7 +89,7 @@ def flips(result: StudyResult) -> Any:
     frame = result.frames()["flips"]
     if frame.empty:
         return chart.sentence(result.figures["flips"].alt)
-    frame = frame.assign(baseline=[visible(name) for name in frame["baseline"]])
+    frame = frame.assign(baseline=frame["baseline"].map(chart.named(frame["baseline"])))
     bars = (
         alt.Chart(frame)
         .mark_bar()

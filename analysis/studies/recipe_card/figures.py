@@ -25,9 +25,10 @@ def bounds(result: StudyResult) -> Any:
     budget = result.parameters["failure_budget"]
     units = [unit for unit in result.units if unit.audit == "calibration" and unit.n]
     units = sorted(units, key=lambda unit: -(unit.upper or 0))[:MOST_ROWS]
+    names = chart.named([unit.name for unit in units], width=80)
     frame = pd.DataFrame(
         {
-            "cell": [visible(unit.name)[:80] for unit in units],
+            "cell": [names[unit.name] for unit in units],
             "rate": [unit.rate for unit in units],
             "lower": [unit.lower for unit in units],
             "upper": [unit.upper for unit in units],
