@@ -106,9 +106,8 @@ def linked(table: Table, x: str, y: str, colour: str | None = None) -> Any:
     first = [column.key for column in table.columns[:1] if column.kind not in COMPOSITE]
     keys = list(dict.fromkeys([*first, x, y, colour or y]))
     places = {key: place(table, key) for key in keys}
-    fields = {
-        key: f"column_{at}" for key, at in places.items()
-    }  # whatever a column is called, its field is a plain word
+    # whatever a column is called, its field is a plain word
+    fields = {key: f"column_{at}" for key, at in places.items()}
     kinds = {key: "Q" if table.columns[at].kind in NUMERIC else "N" for key, at in places.items()}
     frame = pd.DataFrame({fields[key]: [row[at] for row in table.rows] for key, at in places.items()})
     counted = colour or y

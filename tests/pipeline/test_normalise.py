@@ -364,21 +364,21 @@ def test_the_path_of_the_run_is_not_told(tmp_path):
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("/work/me/project/reports/churn/a", "."),
-        ("/work/me/project/reports/churn/a/log.txt", "./log.txt"),
-        ("/work/me/project/reports/churn/ab", "../ab"),
-        ("/work/me/project/runs.csv:3", "../../../runs.csv:3"),
-        ("file:///work/me/project.", "file://../../..."),
-        ("/work/me/.venv/lib/x.py", "../../../../.venv/lib/x.py"),
+        ("/srv/me/project/reports/churn/a", "."),
+        ("/srv/me/project/reports/churn/a/log.txt", "./log.txt"),
+        ("/srv/me/project/reports/churn/ab", "../ab"),
+        ("/srv/me/project/runs.csv:3", "../../../runs.csv:3"),
+        ("file:///srv/me/project.", "file://../../..."),
+        ("/srv/me/.venv/lib/x.py", "../../../../.venv/lib/x.py"),
         ("/work/men", "/work/men"),
         ("/work", "/work"),
-        ("/srv/work/me/project", "/srv/work/me/project"),
+        ("/srv/srv/me/project", "/srv/srv/me/project"),
         ("/tmp/ipykernel_123/456.py:1: UserWarning: odd", "cell:1: UserWarning: odd"),
         ("C:\\Users\\me\\AppData\\Local\\Temp\\ipykernel_1\\2.py:7", "cell:7"),
     ],
 )
 def test_paths_of_this_machine_become_relative(path, told):
-    place = Path("/work/me/project/reports/churn/a")
+    place = Path("/srv/me/project/reports/churn/a")
     printed = v4.new_output("stream", name="stderr", text=f"see {path}\n")
     outputs = clean(code("x", printed, shown(plain=f"'{path}'")), folder=place).cells[1].outputs
     assert outputs[0].text == f"see {told}\n"
@@ -387,7 +387,7 @@ def test_paths_of_this_machine_become_relative(path, told):
 
 def test_a_bitmap_is_not_searched_for_paths():
     text = f"{png(1, 1)}/work/me"
-    data = clean(code("x", shown(png=text)), folder=Path("/work/me/a")).cells[1].outputs[0].data
+    data = clean(code("x", shown(png=text)), folder=Path("/srv/me/a")).cells[1].outputs[0].data
     assert data["image/png"] == text
 
 
