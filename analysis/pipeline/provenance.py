@@ -99,7 +99,8 @@ def origin(folder: Path, components: Mapping[str, str]) -> str:
         f"Made by gatebook {analysis.__version__} under Python {environment()['python']} ({environment()['machine']}), with "
         f"{', '.join(held)}; rendered with {', '.join(pages)}.",
         "",
-        "Every number comes from `result.json`; the program `sha256sum` must print for it",
+        "Every table lies beside this page as CSV, JSON and LaTeX in `tables/`, every drawing as SVG in `figures/`. Every number "
+        "comes from `result.json`; the program `sha256sum` must print for it",
         "",
         f"    {digest}",
         "",

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import shutil
 import subprocess
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from analysis.pipeline.execute import read_notebook
 from analysis.studies import recipe_card
-from tests.conftest import ROOT, reruns
+from tests.conftest import CHROMIUM, ROOT, reruns
 from tests.pipeline.builds import COMMAND
 
 EXAMPLES = {
@@ -50,7 +49,7 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
     """The folder with ``reports`` and ``_site``."""
-    if shutil.which("chromium") is None:
+    if CHROMIUM is None:
         pytest.skip("chromium is not installed")
     folder = tmp_path_factory.mktemp("site")
     pd.concat([reruns(name, [0.5] * (i % 3) + [0.9] * 30) for i, name in enumerate(HOSTILE)]).to_csv(
@@ -97,7 +96,7 @@ def site(made):
 @pytest.fixture(scope="session")
 def chromium(made):
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
@@ -14,6 +13,7 @@ from analysis.errors import ReportError, UsageError
 from analysis.pipeline import guide, live, provenance
 from analysis.pipeline.html import render_html
 from analysis.pipeline.site import assemble, is_current
+from tests.conftest import CHROMIUM
 from tests.pipeline.notebooks import chart_cell, notebook
 
 HOSTILE = [
@@ -235,9 +235,6 @@ def test_a_report_whose_last_run_failed_is_listed_as_both(reports, site):
 
 
 # ---- the filter, in a browser
-
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def parameters(folder, started, *rows):
