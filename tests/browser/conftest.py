@@ -93,7 +93,7 @@ def site(made):
     return made / "_site"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop ends with the module: notebooks that run later want one of their own
 def chromium(made):
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

@@ -589,5 +589,5 @@ def test_the_prompts_furthest_out_are_the_largest_scores() -> None:
     for name, own in frame.groupby("model"):
         top = own.nlargest(5, "value")
         assert [(row[1], row[2]) for row in rows if row[0] == name] == list(
-            zip(top["item_id"], top["value"], strict=True)
+            zip(top["item_id"].astype(str), top["value"], strict=True)
         )
