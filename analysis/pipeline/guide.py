@@ -12,7 +12,7 @@ from typing import Any
 
 from analysis.catalogue import STUDIES
 from analysis.parameters import describe
-from analysis.pipeline.assets import code, texts
+from analysis.pipeline.assets import texts
 from analysis.pipeline.manifest import schema_text
 from analysis.pipeline.pages import page
 from analysis.pipeline.pandoc import run_filter
@@ -39,11 +39,9 @@ def write(folder: Path) -> None:
 
 @cache
 def stamp() -> str:
-    """A digest of all that the guide is made from: texts, schemas, templates and code."""
-    templates = share_folder() / "templates"
-    made = [*sorted((templates / "pandoc").iterdir()), templates / "site" / "guide.html.j2", Path(__file__)]
+    """A digest of all that the guide alone is made from: texts, schemas, styles, pandoc's scripts and this module."""
     digest = hashlib.sha256(dumps([sources(), schemas(), texts(STYLE), texts(SCRIPT)]).encode())
-    for path in (*made, *code("pages.py", "policy.py")):
+    for path in (*sorted((share_folder() / "templates" / "pandoc").iterdir()), Path(__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -51,9 +49,9 @@ def stamp() -> str:
 @cache
 def pages() -> Mapping[str, str]:
     """Every page of the guide by file name."""
-    texts = sources()
-    titles = {name: text.split("\n", 1)[0].removeprefix("# ").strip() for name, text in texts.items()}
-    bodies = [{"kind": "prose", "body": text.partition("\n")[2]} for text in texts.values()]
+    written = sources()
+    titles = {name: text.split("\n", 1)[0].removeprefix("# ").strip() for name, text in written.items()}
+    bodies = [{"kind": "prose", "body": text.partition("\n")[2]} for text in written.values()]
     answer = run_filter(
         share_folder() / "templates" / "pandoc" / "to_html.lua", {"names": {}, "pieces": bodies, "pages": True}
     )
@@ -69,7 +67,7 @@ def pages() -> Mapping[str, str]:
             body=body,
             toc=toc,
         )
-        for (name, body, toc) in zip(texts, answer["pieces"], answer["toc"], strict=True)
+        for (name, body, toc) in zip(written, answer["pieces"], answer["toc"], strict=True)
     }
 
 

@@ -97,23 +97,20 @@ def label_of(cell: nbformat.NotebookNode) -> str | None:
 
 def drawings(notebook: nbformat.NotebookNode) -> dict[str, str]:
     """The SVG of every labelled figure, by the name of the figure."""
-    found = {}
-    for cell in notebook.cells:
-        label = label_of(cell) or ""
-        for output in cell.get("outputs", []):
-            svg = output.get("data", {}).get("image/svg+xml")
-            if label.startswith("fig-") and svg:
-                found[label.removeprefix("fig-")] = svg
-    return found
+    return _of_figures(notebook, "image/svg+xml")
 
 
 def charts(executed: nbformat.NotebookNode) -> dict[str, Mapping[str, Any]]:
     """What every labelled figure of an executed notebook was drawn from, by the name of the figure."""
+    return _of_figures(executed, CHART_MIME)
+
+
+def _of_figures(notebook: nbformat.NotebookNode, kind: str) -> dict[str, Any]:
     found = {}
-    for cell in executed.cells:
+    for cell in notebook.cells:
         label = label_of(cell) or ""
         for output in cell.get("outputs", []):
-            held = output.get("data", {}).get(CHART_MIME)
+            held = output.get("data", {}).get(kind)
             if label.startswith("fig-") and held:
                 found[label.removeprefix("fig-")] = held
     return found

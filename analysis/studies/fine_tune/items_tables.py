@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .comparison import Report
 
 MOST_SHOWN = 20
-ITEM, SLICES, CHANGE = range(3)  # places in a row
+CHANGE = 2  # its place in a row
 
 
 def items(found: Report) -> Table:
